@@ -1,0 +1,116 @@
+// Package result holds what a run leaves on disk: run.json, cells.csv and the
+// per-request records. Everything a report shows is derived from these files.
+package result
+
+import "time"
+
+// SchemaVersion is the version of run.json that this package writes.
+const SchemaVersion = 1
+
+// Run is the content of run.json.
+type Run struct {
+	Schema       int               `json:"schema"`
+	ID           string            `json:"id"`         // the folder's name: <UTC time>-<host>
+	Piecebench   string            `json:"piecebench"` // version of this program
+	Started      time.Time         `json:"started"`
+	Finished     *time.Time        `json:"finished,omitempty"` // nil while running, and after a run that was interrupted
+	Settings     map[string]string `json:"settings"`           // variable -> value, as in DESIGN (CONCURRENCY, LINKS, ...)
+	Fingerprint  map[string]string `json:"fingerprint"`        // what the machine is: cpu, kernel, versions, ...
+	Calibrations []Calibration     `json:"calibrations"`       // one a link, in the order of the sweep
+	Planned      int               `json:"planned"`            // number of cells that the whole sweep has
+	Cells        []Cell            `json:"cells"`              // in the order they ran
+}
+
+// Calibration is what a link was measured to be before its cells ran.
+// Rates are goodput in bits per second; times are milliseconds.
+type Calibration struct {
+	Link          string            `json:"link"`    // as asked: "1gbit/40ms"
+	Backend       string            `json:"backend"` // kernel or userspace; empty for link "none"
+	AskedRateBits int64             `json:"asked_rate_bits"`
+	AskedDelayMs  float64           `json:"asked_delay_ms"` // one-way, on the servers' egress
+	IdleRTTMs     float64           `json:"idle_rtt_ms"`    // median TCP connect time
+	ExpectedBits  int64             `json:"expected_bits"`  // the most goodput that the asked rate allows
+	Unshaped      []StreamsCapacity `json:"unshaped"`       // the same path with no rate and no delay
+	Through       []StreamsCapacity `json:"through"`        // through the link
+	CeilingBits   int64             `json:"ceiling_bits"`   // the most measured through the link
+	HostLimited   bool              `json:"host_limited"`   // slower than asked because this machine is
+	Notes         []string          `json:"notes,omitempty"`
+}
+
+// StreamsCapacity is the goodput measured with a number of parallel streams.
+type StreamsCapacity struct {
+	Streams     int     `json:"streams"`
+	GoodputBits int64   `json:"goodput_bits"`
+	HostCPU     float64 `json:"host_cpu"` // busy share of all CPUs of the runner's machine, 0 to 1
+}
+
+// Cell is one target under one (link, mode, concurrency), one repetition.
+type Cell struct {
+	ID          int    `json:"cell"` // from 1, in the plan's order
+	Target      string `json:"target"`
+	Link        string `json:"link"`
+	Mode        string `json:"mode"` // full, 1MiB, ...
+	Concurrency int    `json:"concurrency"`
+	Repetition  int    `json:"repetition"` // from 1
+
+	WindowS         float64        `json:"window_s"`
+	RequestsOK      int64          `json:"requests_ok"`
+	RequestsCut     int64          `json:"requests_cut"`
+	Failed          map[string]int `json:"failed"` // outcome -> count, failures only
+	FirstErrors     []string       `json:"first_errors,omitempty"`
+	WindowBytes     int64          `json:"window_bytes"` // payload bytes inside the window
+	TTFB            Quantiles      `json:"ttfb_ms"`
+	Duration        Quantiles      `json:"duration_ms"`
+	ServerCPUSPerGB *float64       `json:"server_cpu_s_per_gb,omitempty"`
+	ServerRSSMB     *float64       `json:"server_rss_mb,omitempty"` // MB = 1e6 bytes
+	GenCPUSPerGB    *float64       `json:"generator_cpu_s_per_gb,omitempty"`
+	HostCPU         float64        `json:"host_cpu"` // busy share during the window, 0 to 1
+	CeilingBits     int64          `json:"ceiling_bits,omitempty"`
+	HostLimited     bool           `json:"host_limited,omitempty"`
+	LimitedBy       string         `json:"limited_by"`        // a verdict, or empty when not known
+	Series          []SeriesPoint  `json:"series,omitempty"`  // goodput over time, one a second
+	Records         string         `json:"records,omitempty"` // requests/....parquet, relative to the run
+}
+
+// RequestsFailed returns the number of failed requests.
+func (c Cell) RequestsFailed() int64 {
+	var n int64
+	for _, v := range c.Failed {
+		n += int64(v)
+	}
+	return n
+}
+
+// SuccessRate returns ok / (ok + failed), and false when nothing finished.
+func (c Cell) SuccessRate() (float64, bool) {
+	done := c.RequestsOK + c.RequestsFailed()
+	if done == 0 {
+		return 0, false
+	}
+	return float64(c.RequestsOK) / float64(done), true
+}
+
+// GoodputBits returns payload bits per second inside the window.
+func (c Cell) GoodputBits() float64 { return float64(c.WindowBytes) * 8 / c.WindowS }
+
+// Quantiles of a duration, in milliseconds. A nil value does not exist
+// (nothing was seen).
+type Quantiles struct {
+	P50 *Quantile `json:"p50"`
+	P95 *Quantile `json:"p95"`
+	P99 *Quantile `json:"p99"`
+}
+
+// Quantile is a quantile, or a lower bound of it where requests that were cut
+// make it unknowable.
+type Quantile struct {
+	Ms    float64 `json:"ms"`
+	Bound bool    `json:"bound,omitempty"` // the true value is above Ms
+}
+
+// SeriesPoint is the goodput of one second of a cell, warm-up included
+// (negative T).
+type SeriesPoint struct {
+	T           float64 `json:"t_s"` // seconds since the window's start, at the second's end
+	GoodputBits float64 `json:"goodput_bits"`
+}
