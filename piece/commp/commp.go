@@ -1,0 +1,146 @@
+// Package commp computes piece commitments: the payload is filled up with
+// zeros to 127 * 2^n bytes, brought into fr32 form, and made the 32-byte
+// leaves of a binary tree of sha2-256 with the top two bits of every result
+// cleared. Leaves are not hashed themselves.
+package commp
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+
+	"piecebench/piece/fr32"
+	"piecebench/piece/piececid"
+)
+
+// The tree is computed in parts of 1 MiB, which are whole subtrees: a part of
+// a piece's payload, and what it is in fr32 form, in bytes.
+const (
+	PartPayload = PartPadded / fr32.Padded * fr32.Payload
+	PartPadded  = 1 << 20
+)
+
+const nodeSize = 32
+
+// Sum reads a payload to its end and returns its piece CID v2, from which
+// CID.V1 makes the v1. It uses all cores, some megabytes of memory for each,
+// and 32 bytes for each MiB read.
+func Sum(r io.Reader) (piececid.CID, error) {
+	type part struct {
+		index int
+		data  []byte // at most PartPayload
+	}
+	workers := runtime.GOMAXPROCS(0)
+	// Buffers circulate: as many as the workers and the reader can hold.
+	free := make(chan []byte, workers+1)
+	for range cap(free) {
+		free <- make([]byte, PartPayload)
+	}
+	full := make(chan part, workers)
+	var (
+		mu    sync.Mutex
+		roots []piececid.Root
+		wg    sync.WaitGroup
+	)
+	for range workers {
+		wg.Go(func() {
+			padded := make([]byte, PartPadded)
+			for p := range full {
+				root := partRoot(padded, p.data, p.index == 0)
+				free <- p.data[:PartPayload]
+				mu.Lock()
+				for len(roots) <= p.index {
+					roots = append(roots, piececid.Root{})
+				}
+				roots[p.index] = root
+				mu.Unlock()
+			}
+		})
+	}
+
+	var size int64
+	var err error
+	for index := 0; err == nil; index++ {
+		buf := <-free
+		var n int
+		if n, err = fill(r, buf); n > 0 {
+			size += int64(n)
+			full <- part{index, buf[:n]}
+		}
+	}
+	close(full)
+	wg.Wait()
+	if err != io.EOF {
+		return piececid.CID{}, fmt.Errorf("after %d bytes: %w", size, err)
+	}
+	paddedSize, err := piececid.PaddedSize(size)
+	if err != nil {
+		return piececid.CID{}, err
+	}
+	return piececid.V2(Join(roots, paddedSize), size)
+}
+
+// fill reads until buf is full. Unlike io.ReadFull's, its error is io.EOF only
+// at the payload's end, and io.ErrUnexpectedEOF only if the reader says so.
+func fill(r io.Reader, buf []byte) (n int, err error) {
+	for n < len(buf) && err == nil {
+		var m int
+		m, err = r.Read(buf[n:])
+		n += m
+	}
+	return n, err
+}
+
+// partRoot returns the root of a part that is filled up with zeros: to a whole
+// part, or, if it can be the only one, to the smallest piece that holds it.
+// It uses padded, and data's capacity, as scratch space.
+func partRoot(padded, data []byte, first bool) piececid.Root {
+	size := PartPadded
+	if first {
+		// Sum refuses payloads that are too small for a piece later on.
+		if n, err := piececid.PaddedSize(int64(len(data))); err == nil {
+			size = int(n)
+		}
+	}
+	whole := data[:size/fr32.Padded*fr32.Payload]
+	clear(whole[len(data):])
+	fr32.Pad(padded, whole)
+	return Root(padded[:size])
+}
+
+// Join returns the root of a piece from those of its parts. A piece of at most
+// one part is that part, PaddedSize large; in a larger one, parts after those
+// given are all zeros.
+func Join(parts []piececid.Root, paddedSize int64) piececid.Root {
+	if len(parts) == 1 && paddedSize <= PartPadded {
+		return parts[0]
+	}
+	nodes := make([]byte, 0, paddedSize/PartPadded*nodeSize)
+	for _, root := range parts {
+		nodes = append(nodes, root[:]...)
+	}
+	for zero := zeroPart(); len(nodes) < cap(nodes); {
+		nodes = append(nodes, zero[:]...)
+	}
+	return Root(nodes)
+}
+
+// zeroPart returns the root of a part that is all zeros.
+var zeroPart = sync.OnceValue(func() piececid.Root { return Root(make([]byte, PartPadded)) })
+
+// Root returns the root of the tree over padded bytes, a power of two of at
+// least 32. It overwrites them.
+func Root(padded []byte) piececid.Root {
+	for len(padded) > nodeSize {
+		half := padded[:len(padded)/2]
+		for i := 0; i < len(half); i += nodeSize {
+			node := sha256.Sum256(padded[2*i : 2*i+2*nodeSize])
+			node[nodeSize-1] &= 0x3f
+			copy(half[i:], node[:])
+		}
+		padded = half
+	}
+	return piececid.Root(padded)
+}
