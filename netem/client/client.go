@@ -1,0 +1,84 @@
+// Package client talks to a netem-agent, and holds the types of its API.
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"piecebench/netem/link"
+)
+
+// Client is an agent. Its methods may be called concurrently.
+type Client struct {
+	base string
+	http *http.Client
+}
+
+// New returns the agent at a URL such as http://198.18.1.2:9100, which should
+// be on the unshaped control network. It connects at the first call.
+func New(baseURL string) *Client {
+	return &Client{
+		base: strings.TrimSuffix(baseURL, "/"),
+		http: &http.Client{Timeout: 30 * time.Second},
+	}
+}
+
+// Link returns the link as it is.
+func (c *Client) Link(ctx context.Context) (State, error) {
+	var state State
+	err := c.do(ctx, http.MethodGet, "/link", nil, &state)
+	return state, err
+}
+
+// SetLink sets the link and returns it as the kernel reports it afterwards.
+func (c *Client) SetLink(ctx context.Context, spec link.Spec) (State, error) {
+	var state State
+	err := c.do(ctx, http.MethodPut, "/link", SettingOf(spec), &state)
+	return state, err
+}
+
+// Procs returns what the servers' processes and their host have used so far.
+func (c *Client) Procs(ctx context.Context) (Procs, error) {
+	var procs Procs
+	err := c.do(ctx, http.MethodGet, "/procs", nil, &procs)
+	return procs, err
+}
+
+// BlobPath returns the path and query that n bytes are served under, to measure
+// a link with: put the agent's address on the shaped network before it.
+func BlobPath(n int64) string { return "/blob?bytes=" + strconv.FormatInt(n, 10) }
+
+func (c *Client) do(ctx context.Context, method, path string, in, out any) error {
+	var body io.Reader
+	if in != nil {
+		text, err := json.Marshal(in)
+		if err != nil {
+			return fmt.Errorf("netem-agent: %w", err)
+		}
+		body = bytes.NewReader(text)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, body)
+	if err != nil {
+		return fmt.Errorf("netem-agent: %w", err)
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return fmt.Errorf("netem-agent does not answer: %w", err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		line, _ := io.ReadAll(io.LimitReader(res.Body, 4096))
+		return fmt.Errorf("netem-agent: %s %s%s: %s: %s", method, c.base, path, res.Status, strings.TrimSpace(string(line)))
+	}
+	if err := json.NewDecoder(res.Body).Decode(out); err != nil {
+		return fmt.Errorf("netem-agent: %s %s%s: the answer is not what was expected: %w", method, c.base, path, err)
+	}
+	return nil
+}

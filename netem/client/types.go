@@ -1,0 +1,104 @@
+package client
+
+import (
+	"math"
+	"time"
+
+	"piecebench/netem/link"
+)
+
+// Setting is a link on the wire, the body of PUT /link.
+type Setting struct {
+	RateBits int64   `json:"rate_bits"` // what tbf limits, headers included; 0 is no cap
+	DelayMs  float64 `json:"delay_ms"`  // one-way, which is what is added to the RTT; 0 is none
+	Loss     float64 `json:"loss"`      // probability, 0 to 1, on the servers' egress
+}
+
+// SettingOf returns the wire form of a link.
+func SettingOf(s link.Spec) Setting {
+	return Setting{RateBits: s.RateBits, DelayMs: float64(s.Delay) / 1e6, Loss: s.Loss}
+}
+
+// Spec returns the link that the setting asks for.
+func (s Setting) Spec() link.Spec {
+	return link.Spec{RateBits: s.RateBits, Delay: time.Duration(math.Round(s.DelayMs * 1e6)), Loss: s.Loss}
+}
+
+// Backends, the way in which the delay is made.
+const (
+	Kernel    = "kernel"    // tc netem on the servers' egress
+	Userspace = "userspace" // a delay line on the return path
+)
+
+// State is the link as the kernel reports it, the answer of GET and PUT /link.
+type State struct {
+	Setting
+	Backend string `json:"backend"` // Kernel or Userspace
+	// BackendReason says why this backend was chosen.
+	BackendReason string `json:"backend_reason"`
+	Device        string `json:"device"`
+	BurstBytes    int64  `json:"burst_bytes"` // of tbf; 0 without a cap
+	LimitBytes    int64  `json:"limit_bytes"` // tbf's queue; 0 without a cap
+	// NetemLimitPackets is netem's queue in packets, each up to 64 KB; 0 in
+	// the userspace backend.
+	NetemLimitPackets int64 `json:"netem_limit_packets"`
+	Stats             Stats `json:"stats"`
+}
+
+// Stats are the counters of the servers' egress since its queue was made, and
+// of the delay line since the link was last set.
+type Stats struct {
+	SentBytes    int64      `json:"sent_bytes"`
+	SentPackets  int64      `json:"sent_packets"`
+	Drops        int64      `json:"drops"` // by a full queue, and by loss where that is netem's
+	LossDrops    int64      `json:"loss_drops"`
+	Overlimits   int64      `json:"overlimits"` // times that tbf had to wait
+	BacklogBytes int64      `json:"backlog_bytes"`
+	DelayLine    *DelayLine `json:"delay_line,omitempty"` // userspace backend with a delay only
+}
+
+// DelayLine is how well the user-space delay line keeps its deadlines.
+type DelayLine struct {
+	Packets int64 `json:"packets"` // sent on
+	Dropped int64 `json:"dropped"` // for want of memory
+	Queued  int64 `json:"queued"`  // held now
+	// Lateness of the packets sent on, in microseconds beyond the delay, as an
+	// upper bound: it includes the time that a packet may have waited unread.
+	LatenessP50Us int64 `json:"lateness_p50_us"`
+	LatenessP99Us int64 `json:"lateness_p99_us"`
+	LatenessMaxUs int64 `json:"lateness_max_us"`
+	// Priority is the scheduling of its thread: "fifo 10", "nice -20" or "nice 0".
+	Priority string `json:"priority"`
+}
+
+// Procs is what the servers and their host have used, the answer of GET /procs.
+// All times are seconds since the process or the host started: take differences.
+type Procs struct {
+	Procs []Proc `json:"procs"` // in the order of the agent's --ports
+	Host  Host   `json:"host"`
+	Agent Usage  `json:"agent"` // the agent itself: what the emulation costs beyond the kernel's part
+}
+
+// Proc is the processes that listen on one port.
+type Proc struct {
+	Port    int    `json:"port"`
+	Command string `json:"command"` // empty when nothing listens
+	PIDs    []int  `json:"pids"`
+	Usage
+}
+
+// Usage is the use of one or more processes.
+type Usage struct {
+	CPUSeconds float64 `json:"cpu_seconds"` // user and system
+	RSSBytes   int64   `json:"rss_bytes"`
+	// Memory says how RSSBytes was counted: "pss" (shared pages divided by
+	// their sharers) or "rss" (shared pages counted in each process).
+	Memory string `json:"memory"`
+}
+
+// Host is the CPU time of the whole machine, containers and kernel included.
+type Host struct {
+	CPUs        int     `json:"cpus"`
+	BusySeconds float64 `json:"busy_seconds"` // all but idle and I/O wait, summed over CPUs
+	IdleSeconds float64 `json:"idle_seconds"`
+}
