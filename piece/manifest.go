@@ -1,4 +1,8 @@
+// Package piece holds the manifest of a dataset, pieces.json: which pieces it
+// has, where their bytes are, and how these can be produced or checked.
 package piece
+
+import "piecebench/piece/piececid"
 
 // ManifestVersion is the version of pieces.json that this package reads and writes.
 const ManifestVersion = 1
@@ -11,6 +15,8 @@ type Manifest struct {
 	// Seed keys the generator of every piece that has no Checksums.
 	Seed   uint64  `json:"seed"`
 	Pieces []Piece `json:"pieces"`
+
+	byRoot map[piececid.Root]int // index into Pieces; set by Validate
 }
 
 // Piece is one Filecoin piece of a dataset. All sizes and offsets are in bytes.
@@ -40,3 +46,30 @@ type Piece struct {
 // UnpaddedSize returns the size of the piece as a v1 CID names it: 127/128 of
 // the padded size.
 func (p Piece) UnpaddedSize() int64 { return p.PaddedSize / 128 * 127 }
+
+// SizeAs returns the number of bytes that the piece is served with under a CID
+// of this version: v2 names the payload, v1 the unpadded piece.
+func (p Piece) SizeAs(version int) int64 {
+	if version == 2 {
+		return p.PayloadSize
+	}
+	return p.UnpaddedSize()
+}
+
+// ChecksumBlock is the size of the blocks that Piece.Checksums are of, in bytes.
+const ChecksumBlock = 1 << 20
+
+// Generated reports whether the payload comes from the generator
+// (piecebench/piece/payload) and not from an imported file.
+func (p Piece) Generated() bool { return len(p.Checksums) == 0 }
+
+// Find returns the piece that a CID of either version names: a v2 CID must
+// agree in its sizes too. The manifest must come from Load, or have passed
+// Validate. Find is safe for concurrent use.
+func (m *Manifest) Find(c piececid.CID) (p Piece, ok bool) {
+	i, ok := m.byRoot[c.Root]
+	if !ok || c.Version == 2 && c.PayloadSize != m.Pieces[i].PayloadSize {
+		return Piece{}, false
+	}
+	return m.Pieces[i], true
+}
