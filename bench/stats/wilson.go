@@ -1,0 +1,40 @@
+package stats
+
+import (
+	"math"
+	"slices"
+)
+
+// z95 is the 97.5 % point of the standard normal distribution.
+const z95 = 1.959963984540054
+
+// Wilson returns the 95 % score interval of a share of which k of n were seen
+// (Wilson, J. Am. Stat. Assoc. 22, 1927). Unlike the textbook interval it
+// stays inside [0, 1] and has a width for k = 0 and k = n. For n = 0 it is [0, 1].
+func Wilson(k, n int64) (low, high float64) {
+	if n <= 0 {
+		return 0, 1
+	}
+	p, m, z2 := float64(k)/float64(n), float64(n), z95*z95
+	centre := (p + z2/(2*m)) / (1 + z2/m)
+	half := z95 / (1 + z2/m) * math.Sqrt(p*(1-p)/m+z2/(4*m*m))
+	low, high = max(0, centre-half), min(1, centre+half)
+	if k <= 0 {
+		low = 0
+	}
+	if k >= n {
+		high = 1
+	}
+	return low, high
+}
+
+// Median returns the middle value, or the mean of the middle two. It sorts
+// values in place. ok is false when there are none.
+func Median(values []float64) (m float64, ok bool) {
+	n := len(values)
+	if n == 0 {
+		return 0, false
+	}
+	slices.Sort(values)
+	return (values[(n-1)/2] + values[n/2]) / 2, true
+}
