@@ -61,6 +61,7 @@ type Cell struct {
 	WindowBytes     int64          `json:"window_bytes"` // payload bytes inside the window
 	TTFB            Quantiles      `json:"ttfb_ms"`
 	Duration        Quantiles      `json:"duration_ms"`
+	WarmupQuantiles bool           `json:"warmup_quantiles,omitempty"` // the quantiles include requests of the warm-up: too few began and ended in the window
 	ServerCPUSPerGB *float64       `json:"server_cpu_s_per_gb,omitempty"`
 	ServerRSSMB     *float64       `json:"server_rss_mb,omitempty"` // MB = 1e6 bytes
 	GenCPUSPerGB    *float64       `json:"generator_cpu_s_per_gb,omitempty"`
@@ -88,6 +89,15 @@ func (c Cell) SuccessRate() (float64, bool) {
 		return 0, false
 	}
 	return float64(c.RequestsOK) / float64(done), true
+}
+
+// LinkShare returns goodput / the link's measured ceiling, and false where
+// no ceiling is known.
+func (c Cell) LinkShare() (float64, bool) {
+	if c.CeilingBits <= 0 {
+		return 0, false
+	}
+	return c.GoodputBits() / float64(c.CeilingBits), true
 }
 
 // GoodputBits returns payload bits per second inside the window.

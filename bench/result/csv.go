@@ -1,0 +1,127 @@
+package result
+
+import (
+	"bytes"
+	"encoding/csv"
+	"path/filepath"
+	"strconv"
+
+	"piecebench/k6/x/retrieval/record"
+)
+
+// CellsFile is the name of a run's table in its folder.
+const CellsFile = "cells.csv"
+
+// column is one column of cells.csv: its name, which others rely on, and
+// the cell's value, empty where it does not exist.
+type column struct {
+	name  string
+	value func(Cell) string
+}
+
+// columns in the order of the file. Rates have three decimals of Mbit/s,
+// times three of a millisecond, shares six.
+var columns = []column{
+	{"cell", func(c Cell) string { return strconv.Itoa(c.ID) }},
+	{"target", func(c Cell) string { return c.Target }},
+	{"link", func(c Cell) string { return c.Link }},
+	{"mode", func(c Cell) string { return c.Mode }},
+	{"concurrency", func(c Cell) string { return strconv.Itoa(c.Concurrency) }},
+	{"repetition", func(c Cell) string { return strconv.Itoa(c.Repetition) }},
+	{"window_s", func(c Cell) string { return decimal(c.WindowS, 3) }},
+	{"requests_ok", func(c Cell) string { return strconv.FormatInt(c.RequestsOK, 10) }},
+	{"requests_failed", func(c Cell) string { return strconv.FormatInt(c.RequestsFailed(), 10) }},
+	{"requests_cut", func(c Cell) string { return strconv.FormatInt(c.RequestsCut, 10) }},
+	{"success_rate", func(c Cell) string { return known(c.SuccessRate())(6) }},
+	{"goodput_mbit_s", func(c Cell) string { return decimal(c.GoodputBits()/1e6, 3) }},
+	{"link_share", func(c Cell) string { return known(c.LinkShare())(6) }},
+	{"ttfb_p50_ms", func(c Cell) string { return quantile(c.TTFB.P50) }},
+	{"ttfb_p95_ms", func(c Cell) string { return quantile(c.TTFB.P95) }},
+	{"ttfb_p99_ms", func(c Cell) string { return quantile(c.TTFB.P99) }},
+	{"duration_p50_ms", func(c Cell) string { return quantile(c.Duration.P50) }},
+	{"duration_p95_ms", func(c Cell) string { return quantile(c.Duration.P95) }},
+	{"duration_p99_ms", func(c Cell) string { return quantile(c.Duration.P99) }},
+	{"failed_connect", failures(record.Connect)},
+	{"failed_reset", failures(record.Reset)},
+	{"failed_timeout", failures(record.Timeout, record.Stalled)},
+	{"failed_status", failures(record.Status)},
+	{"failed_range", failures(record.Range)},
+	{"failed_short", failures(record.Short)},
+	{"failed_corrupt", failures(record.Corrupt)},
+	{"server_cpu_s_per_gb", func(c Cell) string { return optional(c.ServerCPUSPerGB, 4) }},
+	{"server_rss_mb", func(c Cell) string { return optional(c.ServerRSSMB, 1) }},
+	{"generator_cpu_s_per_gb", func(c Cell) string { return optional(c.GenCPUSPerGB, 4) }},
+	{"limited_by", func(c Cell) string { return c.LimitedBy }},
+}
+
+// WriteCellsCSV writes cells.csv into the run's folder, atomically, a row per
+// cell in the order they ran. A quantile of which only a lower bound is known
+// is written ">" and the bound.
+func WriteCellsCSV(dir string, run *Run) error {
+	var buf bytes.Buffer
+	w := csv.NewWriter(&buf)
+	row := make([]string, len(columns))
+	for i, col := range columns {
+		row[i] = col.name
+	}
+	w.Write(row)
+	for _, c := range run.Cells {
+		for i, col := range columns {
+			row[i] = col.value(c)
+		}
+		w.Write(row)
+	}
+	w.Flush() // a bytes.Buffer takes everything
+	return WriteFile(filepath.Join(dir, CellsFile), buf.Bytes())
+}
+
+// decimal writes v with at most so many decimals, without trailing zeros.
+func decimal(v float64, places int) string {
+	s := strconv.FormatFloat(v, 'f', places, 64)
+	if places == 0 {
+		return s
+	}
+	for s[len(s)-1] == '0' {
+		s = s[:len(s)-1]
+	}
+	if s[len(s)-1] == '.' {
+		s = s[:len(s)-1]
+	}
+	return s
+}
+
+func known(v float64, ok bool) func(places int) string {
+	return func(places int) string {
+		if !ok {
+			return ""
+		}
+		return decimal(v, places)
+	}
+}
+
+func optional(v *float64, places int) string {
+	if v == nil {
+		return ""
+	}
+	return decimal(*v, places)
+}
+
+func quantile(q *Quantile) string {
+	switch {
+	case q == nil:
+		return ""
+	case q.Bound:
+		return ">" + decimal(q.Ms, 3)
+	}
+	return decimal(q.Ms, 3)
+}
+
+func failures(kinds ...record.Outcome) func(Cell) string {
+	return func(c Cell) string {
+		n := 0
+		for _, k := range kinds {
+			n += c.Failed[string(k)]
+		}
+		return strconv.Itoa(n)
+	}
+}

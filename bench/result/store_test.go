@@ -1,0 +1,146 @@
+package result
+
+import (
+	"encoding/csv"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func sample() *Run {
+	cpu := 0.0781
+	return &Run{
+		Schema: SchemaVersion, ID: "20260301T174500Z-host", Piecebench: "test",
+		Started:  time.Date(2026, 3, 1, 17, 45, 0, 0, time.UTC),
+		Settings: map[string]string{"CONCURRENCY": "1,10"}, Fingerprint: map[string]string{"cpu": "2"},
+		Calibrations: []Calibration{{Link: "1gbit/40ms", CeilingBits: 950e6}}, Planned: 2,
+		Cells: []Cell{
+			{ID: 1, Target: "raw", Link: "1gbit/40ms", Mode: "1MiB", Concurrency: 10, Repetition: 1, WindowS: 10,
+				RequestsOK: 300, Failed: map[string]int{"timeout": 1, "stalled": 2, "range": 3, "odd": 4}, WindowBytes: 593_750_000,
+				TTFB:        Quantiles{P50: &Quantile{Ms: 81.5}, P95: &Quantile{Ms: 12000, Bound: true}},
+				CeilingBits: 950e6, GenCPUSPerGB: &cpu, LimitedBy: "link"},
+			{ID: 2, Target: "a,b\"c", Link: "1gbit/40ms", Mode: "full", Concurrency: 1, Repetition: 1, WindowS: 10,
+				RequestsCut: 1, Failed: map[string]int{}},
+		},
+	}
+}
+
+func TestSaveAndLoadKeepEverything(t *testing.T) {
+	dir := t.TempDir()
+	want := sample()
+	for range 2 { // the second replaces the first
+		if err := want.Save(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	entries, _ := os.ReadDir(dir)
+	if len(entries) != 1 {
+		t.Errorf("temporary files left: %v", entries)
+	}
+}
+
+func TestLoadRefusesInOneLine(t *testing.T) {
+	whole := func(change func(*Run)) string {
+		dir := t.TempDir()
+		r := sample()
+		change(r)
+		if err := r.Save(dir); err != nil {
+			t.Fatal(err)
+		}
+		data, _ := os.ReadFile(filepath.Join(dir, RunFile))
+		return string(data)
+	}
+	good := whole(func(*Run) {})
+	for _, c := range []struct{ name, content, want string }{
+		{"truncated", good[:len(good)/2], "truncated"},
+		{"empty", "", "empty"},
+		{"garbage", "\x00\x01not json", "damaged"},
+		{"another program's", `{"hello": 1}`, "not written by piecebench"},
+		{"newer", `{"schema": 2, "cells": "of another shape"}`, "newer piecebench"},
+		{"wrong type", `{"schema": 1, "cells": 7}`, "damaged"},
+		{"no window", whole(func(r *Run) { r.Cells[1].WindowS = 0 }), "cell 2 has a window of 0 s"},
+		{"no target", whole(func(r *Run) { r.Cells[0].Target = "" }), "cell 1 (number 1 in the list) lacks"},
+		{"same cell twice", whole(func(r *Run) { r.Cells[1].ID = 1 }), "cell 1 is there twice"},
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, RunFile), []byte(c.content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Load(dir)
+		switch {
+		case err == nil:
+			t.Errorf("%s: accepted", c.name)
+		case !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), RunFile) || strings.Contains(err.Error(), "\n"):
+			t.Errorf("%s: %q does not say %q in one line", c.name, err, c.want)
+		}
+	}
+	if _, err := Load(t.TempDir()); err == nil || !strings.Contains(err.Error(), "does not exist: name the folder of a run") {
+		t.Errorf("a folder without a run: %v", err)
+	}
+}
+
+func TestCreateNeverReusesAFolder(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "results")
+	id := NewID(time.Date(2026, 3, 1, 18, 45, 0, 0, time.FixedZone("CET", 3600)), "sp one/α")
+	if id != "20260301T174500Z-sp-one--" {
+		t.Errorf("id %q", id)
+	}
+	dir, err := Create(root, id)
+	if err != nil || dir != filepath.Join(root, id) {
+		t.Fatal(dir, err)
+	}
+	for _, sub := range []string{"requests", "logs"} {
+		if st, err := os.Stat(filepath.Join(dir, sub)); err != nil || !st.IsDir() {
+			t.Errorf("no folder %s: %v", sub, err)
+		}
+	}
+	if _, err := Create(root, id); err == nil || !strings.Contains(err.Error(), "never overwritten") {
+		t.Errorf("a second run took the folder: %v", err)
+	}
+	for _, id := range []string{"", ".", "..", "a/b"} {
+		if _, err := Create(root, id); err == nil {
+			t.Errorf("Create accepted the name %q", id)
+		}
+	}
+}
+
+func TestCellsCSV(t *testing.T) {
+	dir := t.TempDir()
+	if err := WriteCellsCSV(dir, sample()); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(filepath.Join(dir, CellsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	table, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The columns that the documentation promises, in its order.
+	const promised = "cell,target,link,mode,concurrency,repetition,window_s,requests_ok,requests_failed,requests_cut,success_rate," +
+		"goodput_mbit_s,link_share,ttfb_p50_ms,ttfb_p95_ms,ttfb_p99_ms,duration_p50_ms,duration_p95_ms,duration_p99_ms,failed_connect," +
+		"failed_reset,failed_timeout,failed_status,failed_range,failed_short,failed_corrupt,server_cpu_s_per_gb,server_rss_mb," +
+		"generator_cpu_s_per_gb,limited_by"
+	want := [][]string{
+		strings.Split(promised, ","),
+		// Stalls are timeouts; an outcome without a column is in requests_failed.
+		strings.Split("1,raw,1gbit/40ms,1MiB,10,1,10,300,10,0,0.967742,475,0.5,81.5,>12000,,,,,0,0,3,0,3,0,0,,,0.0781,link", ","),
+		{"2", "a,b\"c", "1gbit/40ms", "full", "1", "1", "10", "0", "0", "1", "", "0", "", "", "", "", "", "", "", "0", "0", "0", "0", "0", "0", "0", "", "", "", ""},
+	}
+	if diff := cmp.Diff(want, table); diff != "" {
+		t.Error(diff)
+	}
+}

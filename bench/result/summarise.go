@@ -1,0 +1,140 @@
+package result
+
+import (
+	"errors"
+	"iter"
+	"slices"
+
+	"piecebench/bench/stats"
+	"piecebench/k6/x/retrieval/record"
+)
+
+// maxErrors is how many different errors of a cell are kept as text.
+const maxErrors = 5
+
+// Summarise fills in the figures of a cell that come from its requests:
+// window, counts, bytes, errors and quantiles. cell.Concurrency must be set.
+//
+// Counts are of the requests that ended inside the window, and of those that
+// were still running at its end (cut). What ended during the warm-up is in
+// none of them. Bytes are those received inside the window, whatever became
+// of their request.
+//
+// Quantiles are of the requests that started inside the window, cut ones
+// right-censored at the age they had. Choosing by the end instead, or by
+// overlap, would favour long requests: the longer one is, the likelier it
+// is to be running at any given moment. Where fewer requests than there are
+// clients both started and ended inside the window, it shows too little of
+// them, and the quantiles are of all requests since the warm-up began
+// (cell.WarmupQuantiles).
+//
+// A failed request is censored at the age at which it failed: it never
+// delivered, so it must not pass for a fast one. Cells in which all requests
+// failed have no quantiles.
+func Summarise(rows iter.Seq2[record.Request, error], window record.Window, cell *Cell) error {
+	if window.EndNs <= window.StartNs {
+		return errors.New("the records name no measured window: the generator was stopped before its first flush")
+	}
+	cell.WindowS = float64(window.EndNs-window.StartNs) / 1e9
+	cell.RequestsOK, cell.RequestsCut, cell.WindowBytes = 0, 0, 0
+	cell.Failed, cell.FirstErrors = map[string]int{}, nil
+
+	var inside, all cohort // requests started inside the window; all requests
+	for r, err := range rows {
+		if err != nil {
+			return err
+		}
+		end := r.StartUnixNs + r.DurationNs
+		if r.StartUnixNs >= window.EndNs {
+			continue
+		}
+		cut := r.Outcome == string(record.Cut) || end > window.EndNs
+		all.add(r, cut, window)
+		if r.StartUnixNs >= window.StartNs {
+			inside.add(r, cut, window)
+		}
+		if end <= window.StartNs {
+			continue
+		}
+		cell.WindowBytes += r.WindowBytes
+		switch {
+		case cut:
+			cell.RequestsCut++
+		case r.Outcome == string(record.OK):
+			cell.RequestsOK++
+		default:
+			cell.Failed[r.Outcome]++
+			cell.addError(r)
+		}
+	}
+	population := &inside
+	cell.WarmupQuantiles = inside.ended < cell.Concurrency && all.size > inside.size
+	if cell.WarmupQuantiles {
+		population = &all
+	}
+	cell.TTFB, cell.Duration = Quantiles{}, Quantiles{}
+	if population.failed < population.size {
+		cell.TTFB, cell.Duration = quantiles(&population.ttfb), quantiles(&population.duration)
+	}
+	return nil
+}
+
+// cohort is a set of requests chosen by when they started.
+type cohort struct {
+	ttfb, duration      stats.Survival // milliseconds
+	size, ended, failed int            // ended: ok or failed, not cut
+}
+
+func (c *cohort) add(r record.Request, cut bool, window record.Window) {
+	c.size++
+	age := min(r.DurationNs, window.EndNs-r.StartUnixNs)
+	ok := !cut && r.Outcome == string(record.OK)
+	if !cut {
+		c.ended++
+		if !ok {
+			c.failed++
+		}
+	}
+	observe(&c.duration, age, ok)
+
+	// The first byte of an error, or of the wrong range, is not the first byte
+	// of what was asked for. The clock of a request that is still without one
+	// started when it was written, so after connecting.
+	wrong := r.Outcome == string(record.Status) || r.Outcome == string(record.Range)
+	if r.TTFBNs > 0 {
+		observe(&c.ttfb, r.TTFBNs, !wrong)
+	} else {
+		observe(&c.ttfb, max(0, age-r.ConnectNs-r.TLSNs), false)
+	}
+}
+
+func observe(s *stats.Survival, ns int64, ended bool) {
+	ms := float64(ns) / 1e6
+	if ended {
+		s.Ended(ms)
+	} else {
+		s.Censored(ms)
+	}
+}
+
+func quantiles(s *stats.Survival) Quantiles {
+	at := func(p float64) *Quantile {
+		ms, bound, ok := s.Quantile(p)
+		if !ok {
+			return nil
+		}
+		return &Quantile{Ms: ms, Bound: bound}
+	}
+	return Quantiles{P50: at(0.50), P95: at(0.95), P99: at(0.99)}
+}
+
+// addError keeps the first few different errors.
+func (c *Cell) addError(r record.Request) {
+	text := r.Outcome
+	if r.Error != "" {
+		text += ": " + r.Error
+	}
+	if len(c.FirstErrors) < maxErrors && !slices.Contains(c.FirstErrors, text) {
+		c.FirstErrors = append(c.FirstErrors, text)
+	}
+}

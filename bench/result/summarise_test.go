@@ -1,0 +1,187 @@
+package result
+
+import (
+	"errors"
+	"iter"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"piecebench/k6/x/retrieval/record"
+)
+
+const second = int64(1e9)
+
+// The window of these tests: 10 s, after 2 s of warm-up from time 0.
+var window = record.Window{StartNs: 2 * second, EndNs: 12 * second}
+
+func rows(requests ...record.Request) iter.Seq2[record.Request, error] {
+	return func(yield func(record.Request, error) bool) {
+		for _, r := range requests {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+// request lasts from one time to another, in seconds since the warm-up began, its
+// first byte ttfb seconds after it was written (0: none), which is at once.
+func request(from, to, ttfb float64, outcome record.Outcome) record.Request {
+	ns := func(s float64) int64 { return int64(math.Round(s * 1e9)) }
+	return record.Request{
+		StartUnixNs: ns(from), DurationNs: ns(to) - ns(from), TTFBNs: ns(ttfb), Outcome: string(outcome),
+		Bytes: 1000, WindowBytes: 1000,
+	}
+}
+
+func summarise(t *testing.T, concurrency int, requests ...record.Request) Cell {
+	t.Helper()
+	c := Cell{Concurrency: concurrency}
+	if err := Summarise(rows(requests...), window, &c); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func wantQuantile(t *testing.T, what string, q *Quantile, ms float64, bound bool) {
+	t.Helper()
+	switch {
+	case q == nil:
+		t.Errorf("%s: none, want %v ms", what, ms)
+	case math.Abs(q.Ms-ms) > 1e-6 || q.Bound != bound:
+		t.Errorf("%s: %+v, want %v ms, bound %v", what, *q, ms, bound)
+	}
+}
+
+func TestCountsAreOfRequestsThatEndInTheWindow(t *testing.T) {
+	before := request(0, 1.5, 0.1, record.OK)
+	before.WindowBytes = 0
+	after := request(12.5, 13, 0.1, record.OK)
+	after.WindowBytes = 0
+	failed := request(4, 5, 0.1, record.Status)
+	failed.Error = "503 Service Unavailable"
+	c := summarise(t, 1,
+		before, after, failed, failed,
+		request(1, 3, 0.1, record.OK),  // from the warm-up into the window
+		request(3, 12, 0.1, record.OK), // ends as the window does
+		request(11, 12, 0, record.Cut),
+		request(11, 12.004, 0, record.Cut), // noticed late
+		request(11, 12.5, 0.1, record.OK),  // not cut by the client, but past the window
+		request(5, 6, 0, record.Connect),
+	)
+	if c.WindowS != 10 {
+		t.Errorf("window %v s", c.WindowS)
+	}
+	if c.RequestsOK != 2 || c.RequestsCut != 3 || c.RequestsFailed() != 3 {
+		t.Errorf("ok %d, cut %d, failed %d; want 2, 3, 3", c.RequestsOK, c.RequestsCut, c.RequestsFailed())
+	}
+	if c.Failed["status"] != 2 || c.Failed["connect"] != 1 {
+		t.Errorf("failures %v", c.Failed)
+	}
+	if c.WindowBytes != 8000 {
+		t.Errorf("%d bytes in the window, want 8000", c.WindowBytes)
+	}
+	if len(c.FirstErrors) != 2 || c.FirstErrors[0] != "status: 503 Service Unavailable" {
+		t.Errorf("errors %q: want each once", c.FirstErrors)
+	}
+}
+
+// A slow cell: four clients, none of which finishes anything.
+func TestCutRequestsBoundTheQuantiles(t *testing.T) {
+	c := summarise(t, 4,
+		request(0, 12, 0.5, record.Cut), request(0, 12, 0.7, record.Cut),
+		request(0, 12, 0, record.Cut), request(0, 12, 0, record.Cut))
+	if !c.WarmupQuantiles {
+		t.Error("requests of the warm-up are all there is, yet are not used")
+	}
+	wantQuantile(t, "ttfb p50", c.TTFB.P50, 700, false)
+	wantQuantile(t, "ttfb p95", c.TTFB.P95, 12000, true)
+	wantQuantile(t, "duration p50", c.Duration.P50, 12000, true)
+	if _, ok := c.SuccessRate(); ok {
+		t.Error("a success rate exists though nothing finished")
+	}
+}
+
+func TestWarmupRequestsAreLeftOutWhereTheWindowHasEnough(t *testing.T) {
+	requests := []record.Request{request(0, 1.9, 1.8, record.OK), request(0, 9, 8, record.OK)}
+	for i := range 8 {
+		from := 2 + float64(i)
+		requests = append(requests, request(from, from+1, 0.25, record.OK))
+	}
+	c := summarise(t, 2, requests...)
+	if c.WarmupQuantiles {
+		t.Error("requests of the warm-up are among the quantiles")
+	}
+	wantQuantile(t, "ttfb p99", c.TTFB.P99, 250, false)
+	wantQuantile(t, "duration p99", c.Duration.P99, 1000, false)
+}
+
+func TestFailuresDoNotPassForFastRequests(t *testing.T) {
+	var requests []record.Request
+	for i := range 60 { // refused after a millisecond
+		from := 2.5 + float64(i)/10
+		requests = append(requests, request(from, from+0.001, 0.001, record.Status))
+	}
+	for i := range 40 {
+		from := 2.5 + float64(i)/10
+		requests = append(requests, request(from, from+2, 0.3, record.OK))
+	}
+	c := summarise(t, 10, requests...)
+	wantQuantile(t, "ttfb p50", c.TTFB.P50, 300, false)
+	wantQuantile(t, "duration p50", c.Duration.P50, 2000, false)
+
+	c = summarise(t, 10, requests[:60]...)
+	if c.TTFB.P50 != nil || c.Duration.P50 != nil {
+		t.Error("a cell in which everything failed has quantiles")
+	}
+}
+
+func TestTTFBOfAnUnansweredRequestCountsFromWhenItWasWritten(t *testing.T) {
+	r := request(0, 12, 0, record.Cut)
+	r.ConnectNs, r.TLSNs = 3*second, second
+	wantQuantile(t, "ttfb p50", summarise(t, 1, r).TTFB.P50, 8000, true)
+}
+
+// Requests chosen by overlap with the window would be too long by tens of per
+// cent here; a closed loop of clients with a known distribution is the truth.
+func TestQuantilesAreOfWhatTheServerDoes(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		mean float64 // of the exponential duration, seconds
+		tol  float64
+	}{{"short requests", 0.2, 0.02}, {"long requests, 40 % cut", 7, 0.03}} {
+		rng := rand.New(rand.NewPCG(7, 7))
+		var requests []record.Request
+		const clients = 5000
+		for range clients {
+			for at := 0.0; at < 12; {
+				d := rng.ExpFloat64() * c.mean
+				if at+d > 12 {
+					requests = append(requests, request(at, 12, 0, record.Cut))
+				} else {
+					requests = append(requests, request(at, at+d, d, record.OK))
+				}
+				at += d
+			}
+		}
+		cell := summarise(t, clients, requests...)
+		truth := c.mean * math.Ln2 * 1000
+		for what, q := range map[string]*Quantile{"ttfb": cell.TTFB.P50, "duration": cell.Duration.P50} {
+			if q == nil || q.Bound || math.Abs(q.Ms/truth-1) > c.tol {
+				t.Errorf("%s: %s p50 %+v, truth %.1f ms", c.name, what, q, truth)
+			}
+		}
+	}
+}
+
+func TestSummariseRefusesBrokenRecords(t *testing.T) {
+	broken := errors.New("bad page")
+	err := Summarise(func(yield func(record.Request, error) bool) { yield(record.Request{}, broken) }, window, &Cell{})
+	if !errors.Is(err, broken) {
+		t.Errorf("reader's error became %v", err)
+	}
+	if Summarise(rows(), record.Window{}, &Cell{}) == nil {
+		t.Error("a cell without a window was accepted")
+	}
+}
