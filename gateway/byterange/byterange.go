@@ -1,0 +1,104 @@
+// Package byterange reads Range headers (RFC 9110, section 14), with the
+// choices that nginx makes where the RFC leaves them open.
+package byterange
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+)
+
+// ErrUnsatisfiable says that no byte of what was asked for exists, or that
+// the header is a range of bytes but malformed. The answer is 416.
+var ErrUnsatisfiable = errors.New("range not satisfiable")
+
+// Range is a run of at least one byte.
+type Range struct {
+	Offset, Length int64
+}
+
+// ContentRange returns the header value for a range of an object of size bytes.
+func (r Range) ContentRange(size int64) string {
+	return fmt.Sprintf("bytes %d-%d/%d", r.Offset, r.Offset+r.Length-1, size)
+}
+
+// UnsatisfiedRange returns the Content-Range of a 416.
+func UnsatisfiedRange(size int64) string { return fmt.Sprintf("bytes */%d", size) }
+
+// Parse returns the ranges that a Range header asks of an object of size
+// bytes, in the header's order, each cut to the object. It returns none when
+// the header is to be ignored, and the whole object sent: a unit other than
+// bytes, or ranges that add up to more than the object.
+func Parse(header string, size int64) ([]Range, error) {
+	const unit = "bytes="
+	if len(header) <= len(unit) || !strings.EqualFold(header[:len(unit)], unit) {
+		return nil, nil
+	}
+	var ranges []Range
+	var sum int64
+	for spec := range strings.SplitSeq(header[len(unit):], ",") {
+		r, err := parseSpec(spec, size)
+		if err != nil {
+			return nil, err
+		}
+		if r.Length <= 0 {
+			continue // past the end, or backwards
+		}
+		// Both are at most size, so this cannot overflow for sizes below 2^62.
+		if sum += r.Length; sum > size {
+			return nil, nil
+		}
+		ranges = append(ranges, r)
+	}
+	if len(ranges) == 0 {
+		return nil, ErrUnsatisfiable
+	}
+	return ranges, nil
+}
+
+// parseSpec reads "first-last", "first-" or "-length". The range has no length
+// when none of it exists.
+func parseSpec(spec string, size int64) (Range, error) {
+	spec = strings.Trim(spec, " ")
+	if suffix, ok := strings.CutPrefix(spec, "-"); ok {
+		n, rest, err := number(suffix)
+		if err != nil || rest != "" {
+			return Range{}, ErrUnsatisfiable
+		}
+		n = min(n, size)
+		return Range{Offset: size - n, Length: n}, nil
+	}
+	first, rest, err := number(spec)
+	if err != nil {
+		return Range{}, err
+	}
+	rest, ok := strings.CutPrefix(strings.TrimLeft(rest, " "), "-")
+	if !ok {
+		return Range{}, ErrUnsatisfiable
+	}
+	if rest = strings.TrimLeft(rest, " "); rest == "" {
+		return Range{Offset: first, Length: size - first}, nil
+	}
+	last, rest, err := number(rest)
+	if err != nil || rest != "" {
+		return Range{}, ErrUnsatisfiable
+	}
+	return Range{Offset: first, Length: min(last, size-1) - first + 1}, nil
+}
+
+// number reads the decimal digits at the start of s, and returns what follows.
+func number(s string) (n int64, rest string, err error) {
+	i := 0
+	for ; i < len(s) && s[i] >= '0' && s[i] <= '9'; i++ {
+		digit := int64(s[i] - '0')
+		if n > (math.MaxInt64-digit)/10 {
+			return 0, "", ErrUnsatisfiable
+		}
+		n = n*10 + digit
+	}
+	if i == 0 {
+		return 0, "", ErrUnsatisfiable
+	}
+	return n, s[i:], nil
+}

@@ -1,0 +1,187 @@
+// Package handler answers HTTP requests for pieces: FRC-0066's statuses, RFC
+// 9110's ranges and conditions, and nginx's choices where these leave one.
+package handler
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"piecebench/gateway/limit"
+	"piecebench/gateway/metrics"
+	"piecebench/gateway/store"
+	"piecebench/gateway/wire"
+	"piecebench/piece"
+	"piecebench/piece/piececid"
+)
+
+const piecePath = "/piece/"
+
+// Handler serves /piece/{cid}, /healthz and /metrics.
+type Handler struct {
+	Manifest  *atomic.Pointer[piece.Manifest] // may be replaced at any time
+	Store     store.Store
+	InFlight  *limit.InFlight
+	Metrics   *metrics.Metrics
+	Log       *slog.Logger // for faults of the store
+	AccessLog *slog.Logger // a line for each request for a piece; nil for none
+}
+
+// ServeHTTP answers one request.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 {
+		// No request here has a use for a body. net/http would read it, for as
+		// long as the client cares to send; it does not if the connection
+		// closes.
+		w.Header().Set("Connection", "close")
+	}
+	text, ok := strings.CutPrefix(r.URL.Path, piecePath)
+	switch {
+	case ok:
+		h.servePiece(w, r, text)
+	case r.URL.Path == "/metrics":
+		h.Metrics.Handler().ServeHTTP(w, r)
+	case r.URL.Path == "/healthz":
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		io.WriteString(w, "ok\n")
+	default:
+		refuse(w, http.StatusNotFound, "nothing here: pieces are at "+piecePath+"{piece CID}")
+	}
+}
+
+// servePiece answers, then records how it went, and drops the connection if it
+// went wrong halfway.
+func (h *Handler) servePiece(w http.ResponseWriter, r *http.Request, text string) {
+	start := time.Now()
+	e := &exchange{Handler: h, w: w, r: r, start: start}
+	err := e.serve(text)
+	took := time.Since(start)
+	h.Metrics.Done(knownMethod(r.Method), e.status, took)
+	if err != nil {
+		cause := metrics.ByClient
+		if _, ok := errors.AsType[*store.Error](err); ok {
+			cause = metrics.ByStore
+			h.Log.Error("response aborted", "path", r.URL.Path, "range", r.Header.Get("Range"), "sent", e.sent, "error", err)
+		}
+		h.Metrics.Aborted(cause)
+	}
+	if h.AccessLog != nil {
+		h.access(e, took, err)
+	}
+	if err != nil {
+		wire.Abort(r.Context())
+		panic(http.ErrAbortHandler) // how net/http is told to close the connection
+	}
+}
+
+func (h *Handler) access(e *exchange, took time.Duration, err error) {
+	attrs := []slog.Attr{
+		slog.String("remote", e.r.RemoteAddr),
+		slog.String("method", e.r.Method),
+		slog.String("path", e.r.URL.Path),
+		slog.String("range", e.r.Header.Get("Range")),
+		slog.Int("status", e.status),
+		slog.Int64("bytes", e.sent),
+		slog.Float64("seconds", took.Seconds()),
+	}
+	if err != nil {
+		attrs = append(attrs, slog.String("aborted", err.Error()))
+	}
+	h.AccessLog.LogAttrs(e.r.Context(), slog.LevelInfo, "request", attrs...)
+}
+
+// knownMethod keeps what clients make up out of the metrics.
+func knownMethod(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions:
+		return method
+	}
+	return "other"
+}
+
+// exchange is one request for a piece and its response.
+type exchange struct {
+	*Handler
+	w      http.ResponseWriter
+	r      *http.Request
+	start  time.Time
+	status int
+	sent   int64 // piece bytes
+}
+
+// serve answers the request. It fails when the response could not be completed
+// after it was begun.
+func (e *exchange) serve(text string) error {
+	e.w.Header().Set("Access-Control-Allow-Origin", "*")
+	switch e.r.Method {
+	case http.MethodGet, http.MethodHead:
+	case http.MethodOptions:
+		return e.preflight()
+	default:
+		e.w.Header().Set("Allow", allow)
+		return e.refuse(http.StatusMethodNotAllowed, "only "+allow+" are served here")
+	}
+	c, err := piececid.Parse(text)
+	if err != nil {
+		return e.refuse(http.StatusBadRequest, err.Error())
+	}
+	p, ok := e.Manifest.Load().Find(c)
+	if !ok {
+		return e.refuse(http.StatusNotFound, "piece "+c.String()+" is not stored here")
+	}
+	if !e.InFlight.Acquire() {
+		e.w.Header().Set("Retry-After", "1")
+		return e.refuse(http.StatusTooManyRequests, "too many requests at once: try again in a second")
+	}
+	defer e.InFlight.Release()
+	object, err := e.Store.Open(p)
+	if err != nil {
+		return e.broken(c, err)
+	}
+	defer object.Close()
+	return e.servePieceBytes(c, object, p.SizeAs(c.Version))
+}
+
+const allow = "GET, HEAD, OPTIONS"
+
+// preflight answers a browser that asks whether a page may send a range
+// request from elsewhere.
+func (e *exchange) preflight() error {
+	h := e.w.Header()
+	h.Set("Allow", allow)
+	h.Set("Access-Control-Allow-Methods", allow)
+	h.Set("Access-Control-Allow-Headers", "Range, If-Range, If-None-Match, If-Match")
+	h.Set("Access-Control-Max-Age", "86400")
+	e.status = http.StatusNoContent
+	e.w.WriteHeader(e.status)
+	return nil
+}
+
+// broken answers 500. The client is told what is wrong, the log where.
+func (e *exchange) broken(c piececid.CID, err error) error {
+	e.Log.Error("piece cannot be read", "cid", c.String(), "error", err)
+	return e.refuse(http.StatusInternalServerError, "piece "+c.String()+" is listed here, but its file cannot be read")
+}
+
+func (e *exchange) refuse(status int, text string) error {
+	e.status = status
+	refuse(e.w, status, text)
+	return nil
+}
+
+// refuse answers with a status and one line of text.
+func refuse(w http.ResponseWriter, status int, text string) {
+	h := w.Header()
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store") // a reload or a repair may change it
+	h.Set("Content-Length", strconv.Itoa(len(text)+1))
+	w.WriteHeader(status)
+	fmt.Fprintln(w, text)
+}
