@@ -1,0 +1,47 @@
+# Every variable of a run (CONCURRENCY, LINKS, MODES, ...) is given to make as it
+# is: make bench CONCURRENCY=100 LINKS=1gbit/40ms. `make help` lists them.
+
+BINARIES := piecebench piece-gateway netem-agent k6
+
+.PHONY: help build bench test plan up down report doctor clean setup
+.DEFAULT_GOAL := help
+
+help: ## what there is to make, and the variables of a run
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo; echo "Variables of make bench:"; test -x bin/piecebench && bin/piecebench variables || echo "  (make build shows them here)"
+
+bench: setup build ## the whole sweep: dataset, lab, cells, report; the report's path comes last
+	@bin/piecebench bench
+
+test: ## every test that this machine can run
+	@scripts/test
+
+plan: build ## what make bench would do: cells, bytes, expected time; changes nothing
+	@bin/piecebench plan
+
+up: setup build ## the dataset and the lab, left running
+	@bin/piecebench dataset create
+	@bin/piecebench lab up
+
+down: ## remove every lab, without leftovers
+	@test ! -x bin/piecebench || bin/piecebench lab down --all
+
+report: build ## make the reports of RUN=results/... again from its files
+	@bin/piecebench report $(RUN)
+
+setup: ## install what is missing of nginx and iproute2
+	@scripts/setup
+
+build: $(BINARIES:%=bin/%) ## the binaries, into bin/
+
+# go build knows what has changed; asking it is cheap.
+.PHONY: $(BINARIES:%=bin/%)
+bin/k6: PACKAGE := ./k6
+bin/%: PACKAGE ?= ./cmd/$*
+$(BINARIES:%=bin/%): | bin
+	@go build -o $@ $(PACKAGE)
+bin:
+	@mkdir bin
+
+clean: down ## remove the binaries
+	@rm -rf bin

@@ -1,0 +1,94 @@
+// Package calibrate measures what a link really is before a cell relies on it,
+// and refuses one that is not as asked.
+package calibrate
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"time"
+
+	"piecebench/bench/result"
+	"piecebench/netem/client"
+	"piecebench/netem/link"
+)
+
+// Path is the way to the servers through one link agent.
+type Path struct {
+	Agent *client.Client // on the control network
+	// Shaped is the agent's URL on the shaped network: what is fetched from
+	// there comes through the link.
+	Shaped string
+}
+
+// streamCounts are the flow counts that a capacity is measured with: a link can
+// look perfect with 8 flows and lose half its rate with 128.
+var streamCounts = []int{1, 8, 128}
+
+// Ramp times are left out of a measurement: slow start over 40 ms takes half a
+// second to fill 10 Gbit/s, and the losses that end it as long again.
+const (
+	unshapedRamp, unshapedWindow = 300 * time.Millisecond, time.Second
+	throughRamp, throughWindow   = 2 * time.Second, 2 * time.Second
+)
+
+// blobBytes is more than any stream can fetch during a measurement.
+const blobBytes = 1 << 40
+
+// Link sets a link and measures it: the path's capacity unshaped, then the idle
+// RTT and the capacity through the link. Progress gets a line a step. The
+// error is a *Refusal if the link works but is not as asked.
+func Link(ctx context.Context, path Path, spec link.Spec, progress func(step string)) (result.Calibration, error) {
+	c := result.Calibration{
+		Link:          spec.String(),
+		AskedRateBits: spec.RateBits,
+		AskedDelayMs:  milliseconds(spec.Delay),
+		ExpectedBits:  int64(float64(spec.RateBits) * link.FullSizedShare * (1 - spec.Loss)),
+	}
+	shaped, err := url.Parse(path.Shaped)
+	if err != nil {
+		return c, err
+	}
+	blob := path.Shaped + client.BlobPath(blobBytes)
+	measure := func(what string, ramp, window time.Duration) ([]result.StreamsCapacity, error) {
+		var measured []result.StreamsCapacity
+		for _, streams := range streamCounts {
+			progress(fmt.Sprintf("%s: %s with %d streams", spec, what, streams))
+			m, err := download(ctx, blob, streams, ramp, window)
+			if err != nil {
+				return nil, err
+			}
+			measured = append(measured, m)
+		}
+		return measured, nil
+	}
+	if _, err := path.Agent.SetLink(ctx, link.None); err != nil {
+		return c, err
+	}
+	if c.Unshaped, err = measure("unshaped capacity", unshapedRamp, unshapedWindow); err != nil {
+		return c, err
+	}
+	if _, err := path.Agent.SetLink(ctx, spec); err != nil {
+		return c, err
+	}
+	progress(fmt.Sprintf("%s: idle RTT", spec))
+	rtt, err := idleRTT(ctx, shaped.Host)
+	if err != nil {
+		return c, err
+	}
+	c.IdleRTTMs = milliseconds(rtt)
+	if c.Through, err = measure("capacity through the link", throughRamp, throughWindow); err != nil {
+		return c, err
+	}
+	for _, m := range c.Through {
+		c.CeilingBits = max(c.CeilingBits, m.GoodputBits)
+	}
+	state, err := path.Agent.Link(ctx)
+	if err != nil {
+		return c, err
+	}
+	c.Backend = state.Backend
+	return c, judge(&c, spec, state.Stats)
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

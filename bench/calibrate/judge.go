@@ -1,0 +1,103 @@
+package calibrate
+
+import (
+	"fmt"
+	"strings"
+
+	"piecebench/bench/result"
+	"piecebench/netem/client"
+	"piecebench/netem/link"
+)
+
+// Tolerances of a link.
+const (
+	rateTolerance  = 0.02 // of the goodput that the asked rate allows
+	rttToleranceMs = 1.0
+	// A machine that moves less than this many times the asked rate unshaped
+	// cannot show that rate: the cell would measure the machine.
+	unshapedMargin = 1.5
+	// Above this busy share no CPU was left to do more with.
+	cpuFull = 0.9
+)
+
+// Refusal is a link that works, but is not as it was asked.
+type Refusal struct {
+	Link   string
+	Reason string
+}
+
+func (r *Refusal) Error() string {
+	return fmt.Sprintf("link %s refused: %s", r.Link, r.Reason)
+}
+
+// judge flags a link that is slow because the machine is, and refuses one that
+// is off for any other reason, naming the cause that can be seen.
+func judge(c *result.Calibration, spec link.Spec, stats client.Stats) error {
+	refuse := func(format string, args ...any) error {
+		return &Refusal{c.Link, fmt.Sprintf(format, args...)}
+	}
+	if off := c.IdleRTTMs - c.AskedDelayMs; off > rttToleranceMs || off < -rttToleranceMs {
+		return refuse("idle RTT is %.2f ms where %g ms were asked%s", c.IdleRTTMs, c.AskedDelayMs, lateness(stats))
+	}
+	if spec.RateBits == 0 {
+		return nil
+	}
+	for i, m := range c.Through {
+		if share := share(m, c); share > 1+rateTolerance {
+			return refuse("with %d streams it carries %.1f Mbit/s, %.1f %% of what %s allows: the rate limit is not in force (another qdisc, or a way around it?)",
+				m.Streams, megabits(m.GoodputBits), 100*share, c.Link)
+		} else if share >= 1-rateTolerance {
+			continue
+		}
+		if spec.Loss > 0 {
+			continue // how much TCP gets of a lossy link is TCP's answer, not a fault of the link
+		}
+		unshaped := c.Unshaped[i]
+		missed := fmt.Sprintf("with %d streams it carries %.1f of %.1f Mbit/s", m.Streams, megabits(m.GoodputBits), megabits(c.ExpectedBits))
+		switch {
+		case float64(unshaped.GoodputBits) < unshapedMargin*float64(c.ExpectedBits):
+			c.HostLimited = true
+			c.Notes = append(c.Notes, fmt.Sprintf("host-limited: %s; unshaped this machine does %.1f", missed, megabits(unshaped.GoodputBits)))
+		case m.HostCPU >= cpuFull:
+			c.HostLimited = true
+			c.Notes = append(c.Notes, fmt.Sprintf("host-limited: %s with the CPUs %.0f %% busy", missed, 100*m.HostCPU))
+		default:
+			return refuse("%s, and unshaped this machine does %.1f with CPU to spare (%.0f %% busy): %s",
+				missed, megabits(unshaped.GoodputBits), 100*m.HostCPU, cause(stats))
+		}
+	}
+	return nil
+}
+
+// share returns what a measurement is of the goodput that the link allows.
+func share(m result.StreamsCapacity, c *result.Calibration) float64 {
+	return float64(m.GoodputBits) / float64(c.ExpectedBits)
+}
+
+// cause names what the agent's counters show.
+func cause(stats client.Stats) string {
+	var seen []string
+	if stats.Drops > 0 {
+		seen = append(seen, fmt.Sprintf("the link's queue dropped %d of %d packets", stats.Drops, stats.Drops+stats.SentPackets))
+	}
+	if line := stats.DelayLine; line != nil && line.Dropped > 0 {
+		seen = append(seen, fmt.Sprintf("the delay line dropped %d packets", line.Dropped))
+	}
+	if late := lateness(stats); late != "" {
+		seen = append(seen, strings.TrimPrefix(late, "; "))
+	}
+	if len(seen) == 0 {
+		return "no drop and no lateness seen; look at TCP's buffers (tcp_rmem, tcp_wmem) and congestion control"
+	}
+	return strings.Join(seen, ", ")
+}
+
+// lateness tells of packets that the user-space delay line sent on late.
+func lateness(stats client.Stats) string {
+	if line := stats.DelayLine; line != nil && line.LatenessP99Us > 1000 {
+		return fmt.Sprintf("; the delay line is late (p50 %d us, p99 %d us)", line.LatenessP50Us, line.LatenessP99Us)
+	}
+	return ""
+}
+
+func megabits(bits int64) float64 { return float64(bits) / 1e6 }

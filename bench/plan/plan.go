@@ -1,0 +1,61 @@
+// Package plan lays out a sweep: which cells it has, in which order.
+package plan
+
+import (
+	"slices"
+	"time"
+
+	"piecebench/bench/settings"
+	"piecebench/netem/link"
+)
+
+// Cell is one measurement: one target under one link, mode and concurrency,
+// one repetition.
+type Cell struct {
+	ID          int // from 1, in the order of the sweep
+	Target      settings.Target
+	Link        link.Spec
+	Mode        settings.Mode
+	Concurrency int
+	Repetition  int // from 1
+}
+
+// Cells returns the sweep in its order: link by link, so that each is set and
+// calibrated once; within a repetition the targets follow one another, and the
+// next repetition turns their order round (A B B A), so that a slow drift of
+// the machine meets both.
+func Cells(s settings.Settings) []Cell {
+	var cells []Cell
+	for _, l := range s.Links {
+		for _, mode := range s.Modes {
+			for _, clients := range s.Concurrency {
+				for repetition := 1; repetition <= s.Repeat; repetition++ {
+					targets := slices.Clone(s.Targets)
+					if repetition%2 == 0 {
+						slices.Reverse(targets)
+					}
+					for _, target := range targets {
+						cells = append(cells, Cell{len(cells) + 1, target, l, mode, clients, repetition})
+					}
+				}
+			}
+		}
+	}
+	return cells
+}
+
+// Measured with the default sweep on a 2-core machine: what a cell takes
+// beside its warm-up and window (k6's start and end, records read back), and
+// what the calibration of one link takes.
+const (
+	cellOverhead        = 2 * time.Second
+	calibrationDuration = 35 * time.Second
+)
+
+// CellTime returns how long one cell is expected to take.
+func CellTime(s settings.Settings) time.Duration { return s.Warmup + s.Duration + cellOverhead }
+
+// ExpectedTime returns how long the whole sweep is expected to take.
+func ExpectedTime(s settings.Settings) time.Duration {
+	return time.Duration(len(Cells(s)))*CellTime(s) + time.Duration(len(s.Links))*calibrationDuration
+}

@@ -1,0 +1,171 @@
+// Package settings is the one place of every variable of a run: its name, its
+// default, what it means and which values it takes. Each variable is a make
+// variable, an environment variable and a flag.
+package settings
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"piecebench/netem/link"
+)
+
+// Settings are the checked values of all variables.
+type Settings struct {
+	Concurrency []int         // clients, one entry a step of the sweep
+	Links       []link.Spec   // links, in the order they are swept
+	Modes       []Mode        // what one request asks for
+	Targets     []Target      // what is measured
+	Duration    time.Duration // the measured window of a cell
+	Warmup      time.Duration // what runs before the window
+	Repeat      int           // repetitions of each cell
+	Verify      float64       // share of requests whose bytes are checked, 0 to 1
+	Connections string        // reuse or fresh
+	Cache       string        // warm or cold
+	Runtime     string        // auto, native or compose
+	Pieces      int           // pieces of the generated dataset
+	PieceSize   int64         // padded size of each, in bytes
+	Seed        uint64        // keys the dataset and every random choice
+
+	// Text holds each variable's value as given, by name.
+	Text map[string]string
+}
+
+// variable is one entry of the table.
+type variable struct {
+	name    string
+	preset  string // default value
+	meaning string
+	parse   func(*Settings, string) error
+}
+
+// Flag returns the name of the command line flag: piece-size for PIECE_SIZE.
+func (v variable) flag() string {
+	return strings.ReplaceAll(strings.ToLower(v.name), "_", "-")
+}
+
+// profile values stand between the defaults and what the user names.
+const profileVariable = "PROFILE"
+
+// AddFlags defines a flag for every variable. The flags' values are read by Load.
+func AddFlags(flags *pflag.FlagSet) {
+	for _, v := range variables {
+		flags.String(v.flag(), "", fmt.Sprintf("%s (default %s; also $%s)", v.meaning, quoteEmpty(v.preset), v.name))
+	}
+}
+
+// Flags returns the command line that gives these settings.
+func (s Settings) Flags() []string {
+	var flags []string
+	for _, v := range variables {
+		flags = append(flags, "--"+v.flag()+"="+s.Text[v.name])
+	}
+	return flags
+}
+
+func quoteEmpty(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}
+
+// Load reads every variable: from its flag if that was given, else from the
+// environment, else from the profile, else its default. An empty value counts
+// as not given. flags may be nil.
+func Load(flags *pflag.FlagSet) (Settings, error) {
+	given := map[string]string{}
+	for _, v := range variables {
+		given[v.name] = os.Getenv(v.name)
+		if flags == nil {
+			continue
+		}
+		if f := flags.Lookup(v.flag()); f != nil && f.Value.String() != "" {
+			given[v.name] = f.Value.String()
+		}
+	}
+	return FromText(given)
+}
+
+// FromText checks the values given by name and fills in the profile and the defaults.
+func FromText(given map[string]string) (Settings, error) {
+	s := Settings{Text: map[string]string{}}
+	profile, err := profileNamed(given[profileVariable])
+	if err != nil {
+		return Settings{}, err
+	}
+	for _, v := range variables {
+		text := firstNonEmpty(strings.TrimSpace(given[v.name]), profile[v.name], v.preset)
+		if err := v.parse(&s, text); err != nil {
+			return Settings{}, fmt.Errorf("%s=%s: %w", v.name, text, err)
+		}
+		s.Text[v.name] = text
+	}
+	return s, s.checkTogether()
+}
+
+// checkTogether refuses values that are each legal but not with one another.
+func (s Settings) checkTogether() error {
+	for _, m := range s.Modes {
+		if unpadded := s.PieceSize / 128 * 127; m.Length > unpadded && s.usesGeneratedDataset() {
+			return fmt.Errorf("MODES=%s: the range is larger than a piece, which holds %d bytes at PIECE_SIZE=%s; choose a smaller range or a larger PIECE_SIZE",
+				m.Name, unpadded, s.Text["PIECE_SIZE"])
+		}
+	}
+	return nil
+}
+
+// usesGeneratedDataset is false where every target is somebody's own server:
+// its pieces are then the manifest's, not PIECE_SIZE's.
+func (s Settings) usesGeneratedDataset() bool {
+	for _, t := range s.Targets {
+		if t.URL == "" {
+			return true
+		}
+	}
+	return false
+}
+
+func firstNonEmpty(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// makeOverride matches one VARIABLE=value of a make command line as make hands
+// it to its children in MAKEFLAGS.
+var makeOverride = regexp.MustCompile(`(?:^|\s)([A-Za-z_][A-Za-z0-9_]*)=`)
+
+// CheckMakeOverrides refuses a variable on make's command line (in makeflags,
+// the environment variable MAKEFLAGS) that nothing reads: a misspelt one would
+// otherwise run the default sweep. others are names that the Makefile itself reads.
+func CheckMakeOverrides(makeflags string, others ...string) error {
+	_, overrides, found := strings.Cut(" "+makeflags, " -- ")
+	if !found {
+		return nil
+	}
+	known := map[string]bool{}
+	var names []string
+	for _, v := range variables {
+		known[v.name] = true
+		names = append(names, v.name)
+	}
+	for _, name := range others {
+		known[name] = true
+		names = append(names, name)
+	}
+	for _, m := range makeOverride.FindAllStringSubmatch(overrides, -1) {
+		if !known[m[1]] {
+			return fmt.Errorf("unknown variable %s; known: %s", m[1], strings.Join(names, " "))
+		}
+	}
+	return nil
+}

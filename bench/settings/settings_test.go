@@ -1,0 +1,154 @@
+package settings
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+)
+
+func TestDefaultsAreTheDocumentedSweep(t *testing.T) {
+	s, err := FromText(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]int{1, 10, 100, 1000}, s.Concurrency); diff != "" {
+		t.Error("concurrency", diff)
+	}
+	if len(s.Links) != 2 || s.Links[0].String() != "1gbit/40ms" || s.Links[1].String() != "10gbit/40ms" {
+		t.Errorf("links %v", s.Links)
+	}
+	want := []Mode{{"full", 0}, {"1MiB", 1 << 20}, {"10MiB", 10 << 20}, {"100MiB", 100 << 20}}
+	if diff := cmp.Diff(want, s.Modes); diff != "" {
+		t.Error("modes", diff)
+	}
+	if s.Duration != 10*time.Second || s.Warmup != 2*time.Second || s.Verify != 0.05 || s.PieceSize != 512<<20 || s.Pieces != 4 {
+		t.Errorf("settings %+v", s)
+	}
+}
+
+func TestConcurrencyIsASweepOrExactlyAList(t *testing.T) {
+	for text, want := range map[string][]int{
+		"1":        {1},
+		"10":       {1, 10},
+		"64":       {1, 10, 64},
+		"1000":     {1, 10, 100, 1000},
+		"1000,":    {1000},
+		"1,8,16":   {1, 8, 16},
+		" 10, 100": {10, 100},
+	} {
+		s, err := FromText(map[string]string{"CONCURRENCY": text})
+		if err != nil {
+			t.Errorf("CONCURRENCY=%q: %v", text, err)
+		} else if diff := cmp.Diff(want, s.Concurrency); diff != "" {
+			t.Errorf("CONCURRENCY=%q: %s", text, diff)
+		}
+	}
+}
+
+func TestBadValuesAreRefusedInOneLineThatNamesTheVariable(t *testing.T) {
+	for _, c := range []struct{ name, value, says string }{
+		{"CONCURRENCY", "0", "from 1"},
+		{"CONCURRENCY", "-1", "from 1"},
+		{"CONCURRENCY", "many", "from 1"},
+		{"CONCURRENCY", "1,,2", "from 1"},
+		{"CONCURRENCY", "10,10", "twice"},
+		{"CONCURRENCY", "1000000", "50000"},
+		{"LINKS", "1gbit", "1gbit/40ms"},
+		{"LINKS", "1bit/40ms", "tc"},
+		{"LINKS", "1gbit/40ms,1gbit/40ms", "twice"},
+		{"MODES", "1MB", "MiB"},
+		{"MODES", "0MiB", "MiB"},
+		{"MODES", "1GiB", "larger than a piece"},
+		{"TARGETS", "mine", "raw and gateway"},
+		{"TARGETS", "mine=http://127.0.0.1/", "{piece}"},
+		{"TARGETS", "mine=ftp://host/{piece}", "http://"},
+		{"TARGETS", "<script>=http://host/{piece}", "letters"},
+		{"TARGETS", "raw,raw", "twice"},
+		{"DURATION", "10", "such as 10s"},
+		{"DURATION", "-5s", "such as 10s"},
+		{"WARMUP", "soon", "such as 10s"},
+		{"REPEAT", "0", "from 1"},
+		{"VERIFY", "1.5", "0 to 1"},
+		{"VERIFY", "NaN", "0 to 1"},
+		{"CONNECTIONS", "pool", "reuse, fresh"},
+		{"CACHE", "hot", "warm, cold"},
+		{"PROFILE", "slow", "quick"},
+		{"RUNTIME", "podman", "native"},
+		{"PIECES", "0", "from 1"},
+		{"PIECE_SIZE", "500MiB", "power of two"},
+		{"PIECE_SIZE", "64B", "power of two"},
+		{"SEED", "-1", "2^64"},
+	} {
+		_, err := FromText(map[string]string{c.name: c.value})
+		if err == nil {
+			t.Errorf("%s=%s is accepted", c.name, c.value)
+			continue
+		}
+		if text := err.Error(); !strings.Contains(text, c.name+"="+c.value) && c.says != "larger than a piece" || !strings.Contains(text, c.says) || strings.Contains(text, "\n") {
+			t.Errorf("%s=%s: error %q does not say %q", c.name, c.value, text, c.says)
+		}
+	}
+}
+
+func TestGivenValuesGoBeforeTheProfileAndThatBeforeTheDefault(t *testing.T) {
+	s, err := FromText(map[string]string{"PROFILE": "quick", "MODES": "10MiB", "LINKS": ""})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Modes) != 1 || s.Modes[0].Name != "10MiB" {
+		t.Errorf("modes %v: the profile went before what was given", s.Modes)
+	}
+	if len(s.Links) != 1 {
+		t.Errorf("links %v: the default went before the profile, or an empty value counted as given", s.Links)
+	}
+}
+
+func TestFlagsGoBeforeTheEnvironment(t *testing.T) {
+	t.Setenv("REPEAT", "3")
+	t.Setenv("SEED", "7")
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	AddFlags(flags)
+	if err := flags.Parse([]string{"--repeat=5"}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Load(flags)
+	if err != nil || s.Repeat != 5 || s.Seed != 7 {
+		t.Errorf("repeat %d, seed %d, %v; want 5 from the flag and 7 from the environment", s.Repeat, s.Seed, err)
+	}
+}
+
+func TestFlagsGiveTheSameSettings(t *testing.T) {
+	want, err := FromText(map[string]string{"PROFILE": "quick", "TARGETS": "raw,own=https://h:1/p/{piece}", "LINKS": "1gbit/40ms/0.1%,none"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	AddFlags(flags)
+	if err := flags.Parse(want.Flags()); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Load(flags)
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+}
+
+func TestMisspeltMakeVariablesAreRefused(t *testing.T) {
+	for makeflags, refused := range map[string]string{
+		"":                                 "",
+		"s -- CONCURRENCY=10 LINKS=a":      "",
+		" -- RUN=results/x":                "",
+		"s -j4 -- CONCURENCY=10":           "CONCURENCY",
+		` -- TARGETS=a=http://h/{piece}`:   "",
+		" -- MODES=full DURATIONS=1s":      "DURATIONS",
+		"s --jobserver-auth=3,4 -- SEED=1": "",
+	} {
+		err := CheckMakeOverrides(makeflags, "RUN")
+		if (err != nil) != (refused != "") || err != nil && !strings.Contains(err.Error(), "variable "+refused+";") {
+			t.Errorf("MAKEFLAGS=%q: %v; want %q refused", makeflags, err, refused)
+		}
+	}
+}

@@ -1,0 +1,213 @@
+package settings
+
+import (
+	"fmt"
+	"math/bits"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"piecebench/netem/link"
+	"piecebench/piece/bytesize"
+)
+
+// variables is the table of every variable, in the order that help shows them.
+var variables = []variable{
+	{"CONCURRENCY", "1000", "clients: one number sweeps 1, 10, 100, ... up to and including it; a list is exactly that", parseConcurrency},
+	{"LINKS", "1gbit/40ms,10gbit/40ms", "links: rate/delay[/loss], or none", parseLinks},
+	{"MODES", "full,1MiB,10MiB,100MiB", "requests: full (the whole piece) or a range size", parseModes},
+	{"TARGETS", "raw,gateway", "the lab's targets, and/or name=http://host/piece/{piece}", parseTargets},
+	{"DURATION", "10s", "the measured window of a cell", func(s *Settings, v string) (err error) {
+		s.Duration, err = parseDuration(v, time.Second, 24*time.Hour)
+		return err
+	}},
+	{"WARMUP", "2s", "what runs before the window", func(s *Settings, v string) (err error) {
+		s.Warmup, err = parseDuration(v, 0, time.Hour)
+		return err
+	}},
+	{"REPEAT", "1", "repetitions, target order alternating A B B A", func(s *Settings, v string) (err error) {
+		s.Repeat, err = parseCount(v, 1000)
+		return err
+	}},
+	{"VERIFY", "0.05", "share of requests whose bytes are checked, 0 to 1", parseVerify},
+	{"CONNECTIONS", "reuse", "reuse or fresh connection per request", func(s *Settings, v string) error {
+		return oneOf(&s.Connections, v, "reuse", "fresh")
+	}},
+	{"CACHE", "warm", "warm or cold page cache before each cell", func(s *Settings, v string) error {
+		return oneOf(&s.Cache, v, "warm", "cold")
+	}},
+	{profileVariable, "", "a named set of the above: " + strings.Join(profileNames(), ", "), func(*Settings, string) error { return nil }},
+	{"RUNTIME", "auto", "native (network namespaces), or auto: whichever this machine can run", func(s *Settings, v string) error {
+		return oneOf(&s.Runtime, v, "auto", "native")
+	}},
+	{"PIECES", "4", "pieces in the dataset", func(s *Settings, v string) (err error) {
+		s.Pieces, err = parseCount(v, 4096)
+		return err
+	}},
+	{"PIECE_SIZE", "512MiB", "padded size of each piece, a power of two", parsePieceSize},
+	{"SEED", "1", "keys the dataset and every random choice", func(s *Settings, v string) (err error) {
+		if s.Seed, err = strconv.ParseUint(v, 10, 64); err != nil {
+			return fmt.Errorf("want a whole number from 0 to 2^64-1")
+		}
+		return nil
+	}},
+}
+
+// MaxConcurrency is a bound on the clients of one cell: each takes a
+// connection, and a client address has 64511 ports.
+const MaxConcurrency = 50000
+
+func parseConcurrency(s *Settings, text string) error {
+	s.Concurrency = nil
+	for _, field := range strings.Split(strings.TrimSuffix(text, ","), ",") {
+		n, err := parseCount(strings.TrimSpace(field), MaxConcurrency)
+		if err != nil {
+			return err
+		}
+		if slices.Contains(s.Concurrency, n) {
+			return fmt.Errorf("%d stands there twice", n)
+		}
+		s.Concurrency = append(s.Concurrency, n)
+	}
+	if !strings.Contains(text, ",") {
+		s.Concurrency = decadesTo(s.Concurrency[0])
+	}
+	return nil
+}
+
+// decadesTo returns 1, 10, 100, ... below n, and n.
+func decadesTo(n int) []int {
+	var steps []int
+	for step := 1; step < n; step *= 10 {
+		steps = append(steps, step)
+	}
+	return append(steps, n)
+}
+
+func parseLinks(s *Settings, text string) error {
+	s.Links = nil
+	for _, field := range strings.Split(text, ",") {
+		spec, err := link.Parse(strings.TrimSpace(field))
+		if err != nil {
+			return err
+		}
+		if slices.Contains(s.Links, spec) {
+			return fmt.Errorf("%s stands there twice", spec)
+		}
+		s.Links = append(s.Links, spec)
+	}
+	return nil
+}
+
+// Mode is what one request asks for.
+type Mode struct {
+	Name   string // full, or the range's size such as 1MiB
+	Length int64  // bytes of a range; 0 for the full piece
+}
+
+func parseModes(s *Settings, text string) error {
+	s.Modes = nil
+	for _, field := range strings.Split(text, ",") {
+		m := Mode{Name: strings.TrimSpace(field)}
+		if m.Name != "full" {
+			n, err := bytesize.Parse(m.Name)
+			if err != nil {
+				return fmt.Errorf("want full or a range size: %w", err)
+			}
+			m = Mode{Name: bytesize.String(n), Length: n}
+		}
+		if slices.Contains(s.Modes, m) {
+			return fmt.Errorf("%s stands there twice", m.Name)
+		}
+		s.Modes = append(s.Modes, m)
+	}
+	return nil
+}
+
+// Target is one server that is measured.
+type Target struct {
+	Name string
+	URL  string // with {piece} in place of the piece CID; empty for a target of the lab
+}
+
+// PiecePlaceholder stands for the piece CID in a target's URL.
+const PiecePlaceholder = "{piece}"
+
+// targetName keeps names fit for file names, labels and table columns.
+var targetName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$`)
+
+func parseTargets(s *Settings, text string) error {
+	s.Targets = nil
+	for _, field := range strings.Split(text, ",") {
+		name, address, own := strings.Cut(strings.TrimSpace(field), "=")
+		if !targetName.MatchString(name) {
+			return fmt.Errorf("target name %q: want letters, digits, '.', '_' or '-', 40 at most", name)
+		}
+		if own {
+			u, err := url.Parse(address)
+			if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || !strings.Contains(address, PiecePlaceholder) {
+				return fmt.Errorf("target %s: want %s=http://host/piece/%s", name, name, PiecePlaceholder)
+			}
+		} else if !slices.Contains(LabTargets, name) {
+			return fmt.Errorf("target %s: the lab has %s; another server is name=http://host/piece/%s", name, strings.Join(LabTargets, " and "), PiecePlaceholder)
+		}
+		if slices.ContainsFunc(s.Targets, func(t Target) bool { return t.Name == name }) {
+			return fmt.Errorf("target %s stands there twice", name)
+		}
+		s.Targets = append(s.Targets, Target{Name: name, URL: address})
+	}
+	return nil
+}
+
+// LabTargets are the targets that the lab brings up: nginx over flat files,
+// and the piece gateway over unsealed sectors.
+var LabTargets = []string{"raw", "gateway"}
+
+func parseVerify(s *Settings, text string) error {
+	share, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(share >= 0 && share <= 1) {
+		return fmt.Errorf("want a share from 0 to 1")
+	}
+	s.Verify = share
+	return nil
+}
+
+func parsePieceSize(s *Settings, text string) error {
+	n, err := bytesize.Parse(text)
+	if err != nil {
+		return err
+	}
+	const smallest, largest = 128, 64 << 30 // one fr32 group; the largest sector
+	if n < smallest || n > largest || bits.OnesCount64(uint64(n)) != 1 {
+		return fmt.Errorf("want a power of two from %s to %s", bytesize.String(smallest), bytesize.String(largest))
+	}
+	s.PieceSize = n
+	return nil
+}
+
+func parseDuration(text string, least, most time.Duration) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < least || d > most {
+		return 0, fmt.Errorf("want a duration from %s to %s, such as 10s", least, most)
+	}
+	return d, nil
+}
+
+func parseCount(text string, most int) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > most {
+		return 0, fmt.Errorf("want a whole number from 1 to %d", most)
+	}
+	return n, nil
+}
+
+func oneOf(dst *string, value string, allowed ...string) error {
+	if !slices.Contains(allowed, value) {
+		return fmt.Errorf("want one of: %s", strings.Join(allowed, ", "))
+	}
+	*dst = value
+	return nil
+}

@@ -1,0 +1,39 @@
+package lab
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+)
+
+// commands runs the system's own tools and logs each as a line that a person
+// could repeat.
+type commands struct{ log io.Writer }
+
+// run runs argv to its end. The error holds the command and what it printed.
+func (c commands) run(argv ...string) error {
+	_, err := c.output(argv...)
+	return err
+}
+
+func (c commands) output(argv ...string) (string, error) {
+	fmt.Fprintln(c.log, "+", strings.Join(argv, " "))
+	var stdout, stderr bytes.Buffer
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		said := strings.TrimSpace(stderr.String())
+		if said == "" {
+			said = err.Error()
+		}
+		return "", fmt.Errorf("%s: %s", strings.Join(argv, " "), said)
+	}
+	return stdout.String(), nil
+}
+
+// in runs argv in a network namespace.
+func (c commands) in(namespace string, argv ...string) error {
+	return c.run(append([]string{"ip", "netns", "exec", namespace}, argv...)...)
+}

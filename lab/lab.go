@@ -1,0 +1,100 @@
+// Package lab brings the parts up natively: one network namespace for the
+// servers, one for the clients, joined by a shaped and an unshaped veth pair.
+// Nothing is set on the host itself; all that a lab has lies inside its two
+// namespaces and its folder below /run, so labs of different names coexist.
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+)
+
+// Addresses inside a lab, from the range that RFC 2544 sets aside for
+// benchmarks. Namespaces are separate, so every lab uses the same ones.
+const (
+	shapedDevice  = "shaped0"
+	controlDevice = "control0"
+
+	clientShaped  = "198.18.0.1"
+	serverShaped  = "198.18.0.2"
+	clientControl = "198.18.1.1"
+	serverControl = "198.18.1.2"
+	prefixLength  = "/24"
+
+	nginxPort   = 8080
+	gatewayPort = 7777
+	agentPort   = 9100
+)
+
+// Lab is a native lab, up or not.
+type Lab struct{ Name string }
+
+var labName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,19}$`)
+
+// Named returns the lab of that name: lower-case letters, digits and '-'.
+func Named(name string) (Lab, error) {
+	if !labName.MatchString(name) {
+		return Lab{}, fmt.Errorf("lab name %q: want lower-case letters, digits and '-', 20 at most", name)
+	}
+	return Lab{Name: name}, nil
+}
+
+// ServerNamespace and ClientNamespace are the names under /run/netns.
+func (l Lab) ServerNamespace() string { return "piecebench-" + l.Name + "-server" }
+func (l Lab) ClientNamespace() string { return "piecebench-" + l.Name + "-client" }
+
+const runDir = "/run/piecebench"
+
+// Dir is the lab's folder: its configuration, lock and its parts' logs.
+func (l Lab) Dir() string { return filepath.Join(runDir, l.Name) }
+
+// Environment returns what a runner has to know of a lab, as environment
+// variables: URLs, and where the servers' logs are.
+func (l Lab) Environment() []string {
+	return []string{
+		fmt.Sprintf("LAB_TARGETS=raw=http://%s:%d/piece/{piece},gateway=http://%s:%d/piece/{piece}", serverShaped, nginxPort, serverShaped, gatewayPort),
+		fmt.Sprintf("AGENT_URL=http://%s:%d", serverControl, agentPort),
+		fmt.Sprintf("AGENT_SHAPED_URL=http://%s:%d", serverShaped, agentPort),
+		"LAB_LOGS=" + l.Dir(),
+	}
+}
+
+// Command returns argv as a command in the clients' namespace, with the lab's
+// Environment added to this process's.
+func (l Lab) Command(argv ...string) *exec.Cmd {
+	cmd := exec.Command("ip", append([]string{"netns", "exec", l.ClientNamespace()}, argv...)...)
+	cmd.Env = append(os.Environ(), l.Environment()...)
+	return cmd
+}
+
+// All returns every lab of which anything is there.
+func All() ([]Lab, error) {
+	entries, err := os.ReadDir(runDir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	var labs []Lab
+	for _, e := range entries {
+		if l := (Lab{e.Name()}); l.Exists() {
+			labs = append(labs, l)
+		}
+	}
+	return labs, err
+}
+
+// Exists says whether anything of the lab is there, whole or not.
+func (l Lab) Exists() bool {
+	return namespaceExists(l.ServerNamespace()) || namespaceExists(l.ClientNamespace())
+}
+
+// namespaces is where iproute2 keeps the named network namespaces.
+const namespaces = "/run/netns"
+
+func namespaceExists(name string) bool {
+	_, err := os.Stat(filepath.Join(namespaces, name))
+	return err == nil
+}

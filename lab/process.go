@@ -1,0 +1,168 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/procfs"
+)
+
+// part is one server process of the lab.
+type part struct {
+	name string
+	port int
+	argv []string
+}
+
+// parts returns the servers' command lines, in the order they start.
+func (l Lab) parts(cfg Config) ([]part, error) {
+	uid, gid, err := cfg.serverIDs()
+	if err != nil {
+		return nil, err
+	}
+	account, err := user.LookupId(fmt.Sprint(uid))
+	if err != nil {
+		return nil, fmt.Errorf("the dataset's owner has no name to run nginx as: %w", err)
+	}
+	asUser := []string{"setpriv", fmt.Sprint("--reuid=", uid), fmt.Sprint("--regid=", gid), "--clear-groups", "--no-new-privs"}
+	nginxLog := filepath.Join(l.Dir(), "nginx.log")
+	return []part{
+		{"link agent", agentPort, []string{cfg.agent(), "--device", shapedDevice, "--listen", fmt.Sprint(":", agentPort),
+			"--backend", cfg.Backend, "--ports", fmt.Sprintf("%d,%d", nginxPort, gatewayPort)}},
+		{"nginx", nginxPort, []string{"nginx", "-p", cfg.Data, "-c", cfg.NginxConf, "-e", nginxLog,
+			"-g", fmt.Sprintf("daemon off; pid %s; user %s;", filepath.Join(l.Dir(), "nginx.pid"), account.Username)}},
+		{"gateway", gatewayPort, append(asUser, cfg.gateway(), "--manifest", filepath.Join(cfg.Data, "pieces.json"),
+			"--listen", fmt.Sprint(":", gatewayPort), "--store", cfg.Store)},
+	}, nil
+}
+
+func (p part) logName() string { return strings.ReplaceAll(p.name, " ", "-") + ".log" }
+
+// startTimeout bounds how long a part may take to listen.
+const startTimeout = 15 * time.Second
+
+// start starts a part in the servers' namespace, in a session of its own so
+// that a terminal's Ctrl-C does not reach it, and waits until it listens.
+func (l Lab) start(c commands, p part) error {
+	argv := append([]string{"ip", "netns", "exec", l.ServerNamespace()}, p.argv...)
+	fmt.Fprintln(c.log, "+", strings.Join(argv, " "))
+	logPath := filepath.Join(l.Dir(), p.logName())
+	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_WRONLY|os.O_TRUNC|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("%s: %w", p.name, err)
+	}
+	exited := make(chan error, 1)
+	go func() { exited <- cmd.Wait() }()
+	deadline := time.After(startTimeout)
+	for {
+		// Until `ip netns exec` has entered the namespace, the process still
+		// shows the host's sockets.
+		if l.inServerNamespace(cmd.Process.Pid) && listening(cmd.Process.Pid, p.port) {
+			return nil
+		}
+		select {
+		case err := <-exited:
+			return fmt.Errorf("%s did not start (%v); the end of its log: %s", p.name, err, lastLines(logPath, 3))
+		case <-deadline:
+			return fmt.Errorf("%s does not listen on port %d after %s; the end of its log: %s", p.name, p.port, startTimeout, lastLines(logPath, 3))
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+func (l Lab) inServerNamespace(pid int) bool {
+	own, err := os.Stat(filepath.Join("/proc", strconv.Itoa(pid), "ns/net"))
+	if err != nil {
+		return false
+	}
+	server, err := os.Stat(filepath.Join(namespaces, l.ServerNamespace()))
+	return err == nil && os.SameFile(own, server)
+}
+
+// listening says whether anything listens on a TCP port in the network
+// namespace of a process.
+func listening(pid, port int) bool {
+	fs, err := procfs.NewFS(filepath.Join("/proc", strconv.Itoa(pid)))
+	if err != nil {
+		return false
+	}
+	v4, _ := fs.NetTCP()
+	v6, _ := fs.NetTCP6()
+	const tcpListen = 10 // TCP_LISTEN, include/net/tcp_states.h
+	for _, socket := range append(v4, v6...) {
+		if socket.LocalPort == uint64(port) && socket.St == tcpListen {
+			return true
+		}
+	}
+	return false
+}
+
+func lastLines(path string, n int) string {
+	data, err := os.ReadFile(path)
+	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+	if err != nil || lines[0] == "" {
+		return "(empty)"
+	}
+	return strings.Join(lines[max(0, len(lines)-n):], " | ")
+}
+
+// stopTimeout is how long processes have to end by themselves.
+const stopTimeout = 5 * time.Second
+
+// stop ends every process in a namespace: asked first, then killed.
+func (l Lab) stop(c commands, namespace string) error {
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		signalled := map[int]bool{}
+		for deadline := time.Now().Add(stopTimeout); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+			pids, err := processesIn(namespace)
+			if err != nil || len(pids) == 0 {
+				return err
+			}
+			for _, pid := range pids {
+				if signalled[pid] {
+					continue
+				}
+				signalled[pid] = true
+				fmt.Fprintln(c.log, "+ kill -s", int(signal), pid)
+				if err := syscall.Kill(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+					return fmt.Errorf("ending process %d: %w", pid, err)
+				}
+			}
+		}
+	}
+	return fmt.Errorf("processes in namespace %s do not end: ip netns pids %s names them", namespace, namespace)
+}
+
+// processesIn returns the processes in a network namespace, this one left out.
+func processesIn(namespace string) ([]int, error) {
+	out, err := exec.Command("ip", "netns", "pids", namespace).Output()
+	if err != nil {
+		return nil, fmt.Errorf("ip netns pids %s: %w", namespace, err)
+	}
+	var pids []int
+	for _, field := range strings.Fields(string(out)) {
+		pid, err := strconv.Atoi(field)
+		if err != nil {
+			return nil, fmt.Errorf("ip netns pids %s: %w", namespace, err)
+		}
+		if pid != os.Getpid() {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, nil
+}

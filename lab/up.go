@@ -1,0 +1,180 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+)
+
+// tools are the programs that a lab needs besides piecebench's own, with the
+// Debian package of each.
+var tools = map[string]string{"ip": "iproute2", "tc": "iproute2", "sysctl": "procps", "nginx": "nginx-light", "setpriv": "util-linux"}
+
+// CheckHost refuses a machine that cannot run a native lab, naming the mend.
+func CheckHost() error {
+	if os.Geteuid() != 0 {
+		return errors.New("the native lab makes network namespaces and needs root: run it with sudo")
+	}
+	for tool, pkg := range tools {
+		if _, err := exec.LookPath(tool); err != nil {
+			return fmt.Errorf("%s is missing: install the package %s (scripts/setup does)", tool, pkg)
+		}
+	}
+	return nil
+}
+
+// Up brings the lab up, or finds it up with the same configuration. What a
+// crash left of it is removed first. On an error nothing is left behind.
+func (l Lab) Up(cfg Config) (err error) {
+	if err := errors.Join(CheckHost(), cfg.check()); err != nil {
+		return err
+	}
+	unlock, err := l.lock("lock")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if l.Exists() {
+		running, err := l.loadConfig()
+		if err == nil && l.whole(running) {
+			if running != cfg {
+				return fmt.Errorf("lab %s is up with another configuration (%s): take it down first: piecebench lab down --name %s", l.Name, l.configPath(), l.Name)
+			}
+			return nil
+		}
+		if err := l.down(); err != nil {
+			return err
+		}
+	}
+	log, err := l.openLog(os.O_TRUNC)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	c := commands{log}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, l.remove(c))
+		}
+	}()
+	if err := l.build(c); err != nil {
+		return err
+	}
+	parts, err := l.parts(cfg)
+	if err != nil {
+		return err
+	}
+	for _, p := range parts {
+		if err := l.start(c, p); err != nil {
+			return err
+		}
+	}
+	return l.saveConfig(cfg)
+}
+
+// Down removes the lab, whatever state it is in. It is no error if there is none.
+func (l Lab) Down() error {
+	if !l.Exists() {
+		return nil
+	}
+	if os.Geteuid() != 0 {
+		return errors.New("taking a lab down needs root: run it with sudo")
+	}
+	unlock, err := l.lock("lock")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return l.down()
+}
+
+func (l Lab) down() error {
+	log, err := l.openLog(os.O_APPEND)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	return l.remove(commands{log})
+}
+
+// remove ends the processes first: a namespace lives on, nameless, as long as
+// one of them is in it.
+func (l Lab) remove(c commands) error {
+	for _, ns := range []string{l.ClientNamespace(), l.ServerNamespace()} {
+		if !namespaceExists(ns) {
+			continue
+		}
+		if err := l.stop(c, ns); err != nil {
+			return err
+		}
+		if err := c.run("ip", "netns", "del", ns); err != nil {
+			return err
+		}
+	}
+	if err := os.Remove(l.configPath()); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// whole says whether every server of the lab listens.
+func (l Lab) whole(cfg Config) bool {
+	for _, s := range l.Status(cfg) {
+		if !s.Listening {
+			return false
+		}
+	}
+	return true
+}
+
+// PartStatus is the state of one server of a lab.
+type PartStatus struct {
+	Name      string
+	Port      int
+	Listening bool
+}
+
+// Status returns the state of each server.
+func (l Lab) Status(cfg Config) []PartStatus {
+	var pids []int
+	if namespaceExists(l.ServerNamespace()) {
+		pids, _ = processesIn(l.ServerNamespace())
+	}
+	var states []PartStatus
+	parts, _ := l.parts(cfg)
+	for _, p := range parts {
+		states = append(states, PartStatus{p.name, p.port, len(pids) > 0 && listening(pids[0], p.port)})
+	}
+	return states
+}
+
+// Config returns what the lab was brought up with.
+func (l Lab) Config() (Config, error) { return l.loadConfig() }
+
+// Claim keeps the lab for this process until release is called or the process
+// ends. It refuses a lab that another process has claimed.
+func (l Lab) Claim() (release func(), err error) { return l.lock("claim") }
+
+// lock takes one of the lab's locks.
+func (l Lab) lock(name string) (unlock func(), err error) {
+	if err := os.MkdirAll(l.Dir(), 0o755); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(filepath.Join(l.Dir(), name), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("lab %s is in use by another process: wait for its end, or choose another --name", l.Name)
+	}
+	return func() { f.Close() }, nil
+}
+
+func (l Lab) openLog(mode int) (io.WriteCloser, error) {
+	return os.OpenFile(filepath.Join(l.Dir(), "lab.log"), os.O_CREATE|os.O_WRONLY|mode, 0o644)
+}
