@@ -6,6 +6,8 @@ import (
 	"go.k6.io/k6/cmd"
 
 	_ "github.com/grafana/xk6-output-prometheus-remote"
+
+	_ "piecebench/k6/x/retrieval"
 )
 
 func main() {

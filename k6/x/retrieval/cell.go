@@ -1,0 +1,190 @@
+package retrieval
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"go.k6.io/k6/js/common"
+	"go.k6.io/k6/lib"
+
+	"piecebench/k6/x/retrieval/draw"
+	"piecebench/k6/x/retrieval/record"
+	"piecebench/piece"
+	"piecebench/piece/bytesize"
+)
+
+// flushEvery is how often records and progress are written, and live bytes
+// counted: what a killed process loses at most.
+const flushEvery = time.Second
+
+// cell is what all clients of a test share: the dataset, the measured window,
+// the records, and the counts.
+type cell struct {
+	opts     options
+	logger   logrus.FieldLogger
+	manifest *piece.Manifest
+	urls     []*url.URL // by piece
+	sizes    []int64    // by piece
+
+	begin    sync.Once
+	window   record.Window
+	records  *record.Writer  // nil without
+	progress *progressWriter // nil without
+	stop     chan struct{}   // ends the ticker, which closes stopped
+	stopped  chan struct{}
+	err      error // of starting
+	failure  atomic.Pointer[error]
+
+	mu      sync.Mutex
+	clients []*client
+
+	active, ok, failed, cut atomic.Int64
+}
+
+func newCell(o options, env *common.InitEnvironment) (*cell, error) {
+	m, err := piece.Load(o.manifest)
+	if err != nil {
+		return nil, err
+	}
+	c := &cell{opts: o, logger: env.Logger, manifest: m, stop: make(chan struct{}), stopped: make(chan struct{})}
+	for _, p := range m.Pieces {
+		size := p.UnpaddedSize()
+		if o.length > size {
+			return nil, fmt.Errorf("a range of %s is larger than piece %s, which has %d bytes: use smaller ranges or larger pieces",
+				bytesize.String(o.length), p.CID, size)
+		}
+		u, err := url.Parse(strings.ReplaceAll(o.url, "{piece}", p.CID))
+		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+			return nil, fmt.Errorf("url %s: want http://host/... or https://host/...", o.url)
+		}
+		c.urls = append(c.urls, u)
+		c.sizes = append(c.sizes, size)
+	}
+	for _, path := range []string{o.records, o.progress} {
+		if path == "" {
+			continue
+		}
+		if err := record.CheckFree(path); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// start begins the cell at its first request: only now is the scenario's start
+// known, and k6 past everything that can make it stop before.
+func (c *cell) start(scenario *lib.ScenarioState) error {
+	c.begin.Do(func() {
+		from := scenario.StartTime.Add(c.opts.warmup)
+		c.window.StartNs = from.UnixNano()
+		if c.opts.duration > 0 {
+			c.window.EndNs = from.Add(c.opts.duration).UnixNano()
+		}
+		if c.opts.records != "" {
+			if c.records, c.err = record.Create(c.opts.records); c.err != nil {
+				return
+			}
+		}
+		if c.opts.progress != "" {
+			if c.progress, c.err = createProgress(c.opts.progress); c.err != nil {
+				return
+			}
+		}
+		c.tell(false)
+		go c.tick()
+	})
+	return c.err
+}
+
+// join adds a client, and returns its sequence.
+func (c *cell) join(cl *client, number uint64) *draw.Sequence {
+	c.mu.Lock()
+	c.clients = append(c.clients, cl)
+	c.mu.Unlock()
+	return draw.New(c.opts.seed, number, c.sizes, c.opts.length)
+}
+
+// tick does every second what must not wait for a request to end.
+func (c *cell) tick() {
+	defer close(c.stopped)
+	ticker := time.NewTicker(flushEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case now := <-ticker.C:
+			c.pushData(now)
+			c.tell(false)
+			if c.records != nil {
+				c.check(c.records.Flush(c.window))
+			}
+		case <-c.stop:
+			return
+		}
+	}
+}
+
+// tell writes a line of progress.
+func (c *cell) tell(done bool) {
+	if c.progress == nil {
+		return
+	}
+	p := record.Progress{
+		UnixNs:      time.Now().UnixNano(),
+		WindowStart: c.window.StartNs,
+		WindowEnd:   c.window.EndNs,
+		Active:      c.active.Load(),
+		OK:          c.ok.Load(),
+		Failed:      c.failed.Load(),
+		Cut:         c.cut.Load(),
+		Done:        done,
+	}
+	c.mu.Lock()
+	for _, cl := range c.clients {
+		p.Bytes += cl.get.Received()
+	}
+	c.mu.Unlock()
+	c.check(c.progress.write(p))
+}
+
+// check keeps the first error of writing: a test whose records are incomplete
+// must not go on as if they were not.
+func (c *cell) check(err error) {
+	if err != nil && c.failure.CompareAndSwap(nil, &err) {
+		c.logger.WithError(err).Error("retrieval: results cannot be written, the test ends")
+	}
+}
+
+// close completes the files. It is called at the end of the test, once or
+// twice, after the last request.
+func (c *cell) close() {
+	started := true
+	c.begin.Do(func() { started = false })
+	if !started || c.err != nil {
+		return
+	}
+	select {
+	case <-c.stop:
+		return
+	default:
+		close(c.stop)
+	}
+	<-c.stopped
+	if c.window.EndNs == 0 {
+		c.window.EndNs = time.Now().UnixNano()
+	}
+	if c.records != nil {
+		c.check(c.records.Close(c.window))
+	}
+	c.tell(true)
+	if c.progress != nil {
+		c.check(c.progress.close())
+	}
+	for _, cl := range c.clients {
+		cl.get.Close()
+	}
+}

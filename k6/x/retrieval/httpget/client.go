@@ -1,0 +1,101 @@
+// Package httpget is an HTTP/1.1 client for one thing: GETs whose body is
+// measured, and perhaps checked, but not kept. Bodies that nobody looks at are
+// dropped in the kernel, which costs a fifth of the CPU time of copying them.
+package httpget
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	"piecebench/k6/x/retrieval/record"
+)
+
+// Config is what all requests of a client have in common.
+type Config struct {
+	Dial         func(ctx context.Context, network, addr string) (net.Conn, error)
+	TLS          *tls.Config // for https URLs; nil is the default
+	UserAgent    string
+	Fresh        bool          // a new connection for every request
+	MaxRedirects int           // 0: a redirect is an answer
+	Timeout      time.Duration // of a whole request; 0 for none
+	Stall        time.Duration // without a byte; 0 for none
+	WindowStart  time.Time     // the measured window
+	WindowEnd    time.Time     // a request that ends after it is cut; zero for no end
+}
+
+// Client sends one request at a time and keeps connections for the next.
+type Client struct {
+	Config
+	idle     map[string]*conn // by scheme and address; a client talks to few
+	received atomic.Int64
+}
+
+// New returns a client.
+func New(cfg Config) *Client { return &Client{Config: cfg, idle: make(map[string]*conn)} }
+
+// Received returns how many body bytes all requests have received until now.
+// It may be called while a request is running.
+func (c *Client) Received() int64 { return c.received.Load() }
+
+// Over reports whether the measured window has ended.
+func (c *Client) Over() bool { return !c.WindowEnd.IsZero() && time.Now().After(c.WindowEnd) }
+
+// Close closes the connections that are kept.
+func (c *Client) Close() {
+	for key, cn := range c.idle {
+		cn.close()
+		delete(c.idle, key)
+	}
+}
+
+// Request is one GET.
+type Request struct {
+	URL    *url.URL
+	Whole  bool  // the whole object; else the range of Length bytes at Offset
+	Offset int64 // of the first byte
+	Length int64 // of the range, or of the whole object; at least 1
+	Size   int64 // of the whole object; 0 when it is not known
+	// Check is given the body, in order, and returns an error at a wrong byte.
+	// With nil the body is dropped.
+	Check io.Writer
+}
+
+// Result says how a request went. Of the record all is set but Piece,
+// Verified and Client, which the caller knows.
+type Result struct {
+	record.Request
+	End time.Time
+	// Blocked is the time until there was a connection, new or kept; Sending
+	// that of writing the request, Receiving that from the first response byte
+	// to the end. Of a redirected request the last two are those of its last hop.
+	Blocked, Sending, Receiving time.Duration
+}
+
+// Get sends r and receives the answer. It returns when the last byte is there,
+// on failure, or when ctx is done, which makes the request a cut one.
+func (c *Client) Get(ctx context.Context, r Request) Result {
+	x := newExchange(ctx, c, r)
+	err := x.run()
+	end := time.Now()
+	res := &x.res
+	res.End = end
+	res.DurationNs = int64(end.Sub(x.start))
+	if !x.firstByte.IsZero() {
+		res.Receiving = end.Sub(x.firstByte)
+	}
+	switch {
+	case c.Over():
+		res.Outcome = string(record.Cut)
+	case err == nil:
+		res.Outcome = string(record.OK)
+	default:
+		outcome, text := classify(ctx, err)
+		res.Outcome, res.Error = string(outcome), text
+	}
+	return x.res
+}

@@ -1,0 +1,267 @@
+package httpget
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"syscall"
+	"time"
+
+	"piecebench/k6/x/retrieval/record"
+)
+
+// maxHead is the most that a response head may take, in bytes.
+const maxHead = 64 << 10
+
+// past is a deadline that has passed: set on a connection, it wakes its reader.
+var past = time.Unix(1, 0)
+
+// exchange is one request on its way: through redirects, perhaps a second
+// connection, to the last byte.
+type exchange struct {
+	ctx      context.Context
+	client   *Client
+	req      Request
+	res      Result
+	start    time.Time
+	deadline time.Time // zero for none
+
+	c         *conn
+	lastByte  time.Time // or when waiting for one began
+	firstByte time.Time // of the response; zero before
+	headLeft  int       // how many bytes of the head may still come
+}
+
+func newExchange(ctx context.Context, c *Client, r Request) *exchange {
+	x := &exchange{ctx: ctx, client: c, req: r, start: time.Now()}
+	if c.Timeout > 0 {
+		x.deadline = x.start.Add(c.Timeout)
+	}
+	x.res.StartUnixNs = x.start.UnixNano()
+	x.res.Offset, x.res.Length = r.Offset, r.Length
+	return x
+}
+
+func (x *exchange) run() error {
+	u := x.req.URL
+	for {
+		resp, release, err := x.roundTrip(u)
+		if err != nil {
+			return err
+		}
+		next := redirect(resp, u)
+		if next == nil || int(x.res.Redirects) >= x.client.MaxRedirects {
+			err := x.answer(resp)
+			release(err == nil && !resp.Close)
+			return err
+		}
+		x.res.Redirects++
+		u = next
+		release(x.skip(resp))
+	}
+}
+
+// roundTrip sends the request to u and reads the head of the answer. On
+// success release must be called, with whether the connection can be kept.
+func (x *exchange) roundTrip(u *url.URL) (*http.Response, func(keep bool), error) {
+	for {
+		if err := x.connect(u); err != nil {
+			return nil, nil, err
+		}
+		c := x.c
+		stop := context.AfterFunc(x.ctx, func() { c.nc.SetDeadline(past) })
+		release := func(keep bool) {
+			c.x = nil
+			if stop() && keep && !x.client.Fresh && c.br.Buffered() == 0 {
+				c.used = true
+				x.client.idle[c.key] = c
+				return
+			}
+			c.close()
+		}
+		resp, err := x.send(u)
+		if err == nil {
+			return resp, release, nil
+		}
+		release(false)
+		// A server may close a kept connection at the moment it is used again.
+		// RFC 9112, 9.3.1 lets a client repeat the request then, and all do.
+		if !c.used || !x.firstByte.IsZero() || !hungUp(err) {
+			return nil, nil, err
+		}
+	}
+}
+
+// connect sets x.c to a kept connection, or a new one.
+func (x *exchange) connect(u *url.URL) error {
+	defer func() { x.res.Blocked = time.Since(x.start) }()
+	key := connKey(u)
+	if c := x.client.idle[key]; c != nil {
+		delete(x.client.idle, key)
+		if c.raw == nil || c.raw.quiet() {
+			x.use(c)
+			return nil
+		}
+		c.close()
+	}
+	ctx := x.ctx
+	if !x.deadline.IsZero() {
+		var cancel func()
+		ctx, cancel = context.WithDeadline(ctx, x.deadline)
+		defer cancel()
+	}
+	c, tcp, tls, err := x.client.dial(ctx, u)
+	x.res.ConnectNs += int64(tcp)
+	x.res.TLSNs += int64(tls)
+	switch {
+	case err == nil:
+		x.use(c)
+		return nil
+	case x.ctx.Err() != nil:
+		return errCut
+	case ctx.Err() != nil:
+		return x.timeout()
+	case tls > 0:
+		return failAs(record.Connect, "TLS", err)
+	}
+	return failAs(record.Connect, "connect", err)
+}
+
+func (x *exchange) use(c *conn) {
+	x.c, c.x = c, x
+	x.res.Reused = c.used
+}
+
+// send writes the request and reads the response head.
+func (x *exchange) send(u *url.URL) (*http.Response, error) {
+	x.firstByte = time.Time{}
+	x.lastByte = time.Now()
+	if err := x.arm(x.c.nc.SetDeadline); err != nil {
+		return nil, err
+	}
+	begin := x.lastByte
+	_, err := x.c.nc.Write(x.head(u))
+	written := time.Now()
+	x.res.Sending = written.Sub(begin)
+	if err != nil {
+		if over := x.expired(err); over != nil {
+			err = over
+		}
+		return nil, failAs(record.Reset, "write", err)
+	}
+	x.headLeft = maxHead
+	if _, err := x.c.br.Peek(1); err != nil {
+		return nil, failAs(record.Reset, "no response", err)
+	}
+	x.firstByte = x.lastByte
+	x.res.TTFBNs = int64(x.firstByte.Sub(written))
+	for {
+		resp, err := http.ReadResponse(x.c.br, getRequest)
+		if errors.Is(err, io.ErrUnexpectedEOF) || hungUp(err) {
+			return nil, failAs(record.Reset, "response head", err)
+		}
+		if err != nil {
+			return nil, failAs(record.Status, "response head", err)
+		}
+		if resp.StatusCode >= 200 { // else an interim response
+			x.headLeft = -1
+			x.res.Status, x.res.HTTP = int32(resp.StatusCode), resp.Proto
+			return resp, nil
+		}
+	}
+}
+
+// getRequest tells http.ReadResponse which body rules apply.
+var getRequest = &http.Request{Method: http.MethodGet}
+
+// head is the request in bytes.
+func (x *exchange) head(u *url.URL) []byte {
+	b := make([]byte, 0, 512)
+	b = append(b, "GET "...)
+	b = append(b, u.RequestURI()...)
+	b = append(b, " HTTP/1.1\r\nHost: "...)
+	b = append(b, u.Host...)
+	if x.client.UserAgent != "" {
+		b = append(b, "\r\nUser-Agent: "...)
+		b = append(b, x.client.UserAgent...)
+	}
+	if !x.req.Whole {
+		b = append(b, "\r\nRange: bytes="...)
+		b = strconv.AppendInt(b, x.req.Offset, 10)
+		b = append(b, '-')
+		b = strconv.AppendInt(b, x.req.Offset+x.req.Length-1, 10)
+	}
+	if x.client.Fresh {
+		b = append(b, "\r\nConnection: close"...)
+	}
+	return append(b, "\r\nAccept: */*\r\nAccept-Encoding: identity\r\n\r\n"...)
+}
+
+// read reads from the connection until there is a byte, a deadline passes, or
+// the request is cut.
+func (x *exchange) read(p []byte) (int, error) {
+	if x.headLeft >= 0 {
+		if x.headLeft == 0 {
+			return 0, fail(record.Status, "response head larger than %d bytes", maxHead)
+		}
+		p = p[:min(len(p), x.headLeft)]
+	}
+	for {
+		n, err := x.c.nc.Read(p)
+		if n > 0 {
+			x.lastByte = time.Now()
+			if x.headLeft > 0 {
+				x.headLeft -= n
+			}
+			return n, nil
+		}
+		if err = x.expired(err); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// expired looks at an error of the connection. When only an old deadline has
+// passed it sets the next and returns nil: deadlines are not moved with every
+// byte, but when they strike.
+func (x *exchange) expired(err error) error {
+	if !isTimeout(err) {
+		return err
+	}
+	return x.arm(x.c.nc.SetReadDeadline)
+}
+
+// arm sets the time at which to look again whether the request is over.
+func (x *exchange) arm(set func(time.Time) error) error {
+	now := time.Now()
+	next := x.deadline
+	if stall := x.client.Stall; stall > 0 {
+		giveUp := x.lastByte.Add(stall)
+		if !now.Before(giveUp) {
+			return fail(record.Stalled, "no byte for %s", stall)
+		}
+		if next.IsZero() || giveUp.Before(next) {
+			next = giveUp
+		}
+	}
+	if !x.deadline.IsZero() && !now.Before(x.deadline) {
+		return x.timeout()
+	}
+	set(next)
+	if x.ctx.Err() != nil { // after set, which may have undone the cancellation's
+		return errCut
+	}
+	return nil
+}
+
+func (x *exchange) timeout() error {
+	return fail(record.Timeout, "not done after %s", x.client.Timeout)
+}
+
+// hungUp reports whether the server ended the connection.
+func hungUp(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}

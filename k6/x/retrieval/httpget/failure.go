@@ -1,0 +1,56 @@
+package httpget
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+
+	"piecebench/k6/x/retrieval/record"
+)
+
+// failure is an error whose outcome is known where it happens.
+type failure struct {
+	outcome record.Outcome
+	text    string
+}
+
+func (f *failure) Error() string { return f.text }
+
+func fail(outcome record.Outcome, format string, args ...any) error {
+	return &failure{outcome, fmt.Sprintf(format, args...)}
+}
+
+// errCut ends a request whose context is done.
+var errCut = &failure{outcome: record.Cut}
+
+// failAs gives err an outcome, unless it has one: deadlines and cancellation
+// can strike in any phase.
+func failAs(outcome record.Outcome, what string, err error) error {
+	if f := (*failure)(nil); errors.As(err, &f) {
+		return f
+	}
+	return fail(outcome, "%s: %s", what, reason(err))
+}
+
+func classify(ctx context.Context, err error) (record.Outcome, string) {
+	if ctx.Err() != nil {
+		return record.Cut, ""
+	}
+	if f := (*failure)(nil); errors.As(err, &f) {
+		return f.outcome, f.text
+	}
+	return record.Reset, reason(err)
+}
+
+// reason is the text of err without addresses: with the client's port in it
+// every failure would have a text of its own.
+func reason(err error) string {
+	if op := (*net.OpError)(nil); errors.As(err, &op) {
+		return op.Err.Error()
+	}
+	return err.Error()
+}
+
+func isTimeout(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }

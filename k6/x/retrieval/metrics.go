@@ -1,0 +1,115 @@
+package retrieval
+
+import (
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"go.k6.io/k6/lib"
+	"go.k6.io/k6/lib/netext"
+	"go.k6.io/k6/metrics"
+
+	"piecebench/k6/x/retrieval/httpget"
+	"piecebench/k6/x/retrieval/record"
+)
+
+// sampler makes k6's own HTTP samples of a client's requests. Beside the
+// system tags that the script has on, each has the tag outcome, one of record's.
+type sampler struct {
+	state  *lib.State
+	dialer *netext.Dialer // nil when k6 has another
+	name   string         // tag name and url: the template, or there would be a series for each piece
+
+	// The tags of the last request: the next one's are mostly the same.
+	base    *metrics.TagSet
+	status  int32
+	outcome string
+	tags    *metrics.TagSet
+}
+
+func newSampler(state *lib.State, name string) *sampler {
+	d, _ := state.Dialer.(*netext.Dialer)
+	return &sampler{state: state, dialer: d, name: name}
+}
+
+// request returns the samples of one finished request, as k6's http module
+// makes them: http_req_duration is sending + waiting + receiving, without
+// connecting.
+func (s *sampler) request(base metrics.TagsAndMeta, r *httpget.Result) metrics.SampleContainer {
+	tags := s.tagsFor(base, r)
+	failed := 0.0
+	if r.Outcome != string(record.OK) {
+		failed = 1
+	}
+	m := s.state.BuiltinMetrics
+	waiting := time.Duration(r.TTFBNs)
+	values := [...]struct {
+		metric *metrics.Metric
+		value  float64
+	}{
+		{m.HTTPReqs, 1},
+		{m.HTTPReqDuration, metrics.D(r.Sending + waiting + r.Receiving)},
+		{m.HTTPReqBlocked, metrics.D(r.Blocked)},
+		{m.HTTPReqConnecting, metrics.D(time.Duration(r.ConnectNs))},
+		{m.HTTPReqTLSHandshaking, metrics.D(time.Duration(r.TLSNs))},
+		{m.HTTPReqSending, metrics.D(r.Sending)},
+		{m.HTTPReqWaiting, metrics.D(waiting)},
+		{m.HTTPReqReceiving, metrics.D(r.Receiving)},
+		{m.HTTPReqFailed, failed},
+	}
+	samples := make([]metrics.Sample, len(values))
+	for i, v := range values {
+		samples[i] = metrics.Sample{
+			TimeSeries: metrics.TimeSeries{Metric: v.metric, Tags: tags},
+			Time:       r.End, Metadata: base.Metadata, Value: v.value,
+		}
+	}
+	return metrics.ConnectedSamples{Samples: samples, Tags: tags, Time: r.End}
+}
+
+func (s *sampler) tagsFor(base metrics.TagsAndMeta, r *httpget.Result) *metrics.TagSet {
+	if s.tags != nil && s.base == base.Tags && s.status == r.Status && s.outcome == r.Outcome {
+		return s.tags
+	}
+	on := s.state.Options.SystemTags
+	tm := base
+	tm.SetSystemTagOrMetaIfEnabled(on, metrics.TagName, s.name)
+	tm.SetSystemTagOrMetaIfEnabled(on, metrics.TagURL, s.name)
+	tm.SetSystemTagOrMetaIfEnabled(on, metrics.TagMethod, "GET")
+	tm.SetSystemTagOrMetaIfEnabled(on, metrics.TagStatus, strconv.Itoa(int(r.Status)))
+	tm.SetSystemTagOrMetaIfEnabled(on, metrics.TagExpectedResponse, strconv.FormatBool(r.Outcome == string(record.OK)))
+	if r.HTTP != "" {
+		tm.SetSystemTagOrMetaIfEnabled(on, metrics.TagProto, r.HTTP)
+	}
+	s.base, s.status, s.outcome = base.Tags, r.Status, r.Outcome
+	s.tags = tm.Tags.With("outcome", r.Outcome)
+	return s.tags
+}
+
+// pushData pushes data_received and data_sent of the bytes that have passed
+// since the last time. k6 does so at the end of an iteration, which makes one
+// spike of a long download; what is counted here it finds no more.
+func (c *cell) pushData(now time.Time) {
+	type sums struct{ received, sent int64 }
+	byTags := make(map[*metrics.TagSet]sums)
+	var state *lib.State
+	c.mu.Lock()
+	for _, cl := range c.clients {
+		d, tags := cl.samples.dialer, cl.tags.Load()
+		if d == nil || tags == nil {
+			continue
+		}
+		state = cl.samples.state
+		s := byTags[tags]
+		s.received += atomic.SwapInt64(&d.BytesRead, 0)
+		s.sent += atomic.SwapInt64(&d.BytesWritten, 0)
+		byTags[tags] = s
+	}
+	c.mu.Unlock()
+	for tags, s := range byTags {
+		state.Samples <- metrics.Samples{
+			{TimeSeries: metrics.TimeSeries{Metric: state.BuiltinMetrics.DataReceived, Tags: tags}, Time: now, Value: float64(s.received)},
+			{TimeSeries: metrics.TimeSeries{Metric: state.BuiltinMetrics.DataSent, Tags: tags}, Time: now, Value: float64(s.sent)},
+		}
+	}
+}

@@ -1,0 +1,103 @@
+// Package retrieval is the k6 extension k6/x/retrieval: it downloads pieces, or
+// ranges of them, and accounts for every request and every byte.
+//
+//	import { Client } from 'k6/x/retrieval';
+//
+//	const client = new Client({ url: 'http://host/piece/{piece}', manifest: 'pieces.json', mode: '1MiB' });
+//
+//	export default function () {
+//	  client.get();
+//	}
+//
+// All clients of a test that are made with the same options share one file of
+// records and one sequence of progress lines. k6's own options hold for them:
+// hosts, dns, blacklistIPs, blockHostnames, localIPs, tls*,
+// insecureSkipTLSVerify, userAgent, maxRedirects, noConnectionReuse, rps, tags,
+// systemTags. A proxy from the environment is not used.
+package retrieval
+
+import (
+	"sync"
+
+	"github.com/grafana/sobek"
+	"go.k6.io/k6/js/common"
+	"go.k6.io/k6/js/modules"
+)
+
+func init() { modules.Register("k6/x/retrieval", &root{cells: make(map[options]*cell)}) }
+
+// root is the module: one a process.
+type root struct {
+	mu    sync.Mutex
+	cells map[options]*cell
+}
+
+// instance is the module in one VU.
+type instance struct {
+	root *root
+	vu   modules.VU
+}
+
+// NewModuleInstance implements modules.Module.
+func (r *root) NewModuleInstance(vu modules.VU) modules.Instance { return &instance{r, vu} }
+
+// Exports implements modules.Instance.
+func (i *instance) Exports() modules.Exports {
+	return modules.Exports{Named: map[string]any{"Client": i.newClient}}
+}
+
+// newClient is the constructor of Client, for the init context.
+func (i *instance) newClient(call sobek.ConstructorCall) *sobek.Object {
+	rt := i.vu.Runtime()
+	if i.vu.InitEnv() == nil {
+		common.Throw(rt, common.NewInitContextError("a retrieval Client can only be made in the init context"))
+	}
+	opts, err := parseOptions(rt, call.Argument(0))
+	if err != nil {
+		common.Throw(rt, err)
+	}
+	cl, err := i.root.cell(opts, i.vu)
+	if err != nil {
+		common.Throw(rt, err)
+	}
+	return rt.ToValue(&client{vu: i.vu, cell: cl}).ToObject(rt)
+}
+
+// cell returns the state that all clients with these options share. The first
+// one makes it, and the test's end closes it.
+func (r *root) cell(opts options, vu modules.VU) (*cell, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c := r.cells[opts]; c != nil {
+		return c, nil
+	}
+	c, err := newCell(opts, vu.InitEnv())
+	if err != nil {
+		return nil, err
+	}
+	r.cells[opts] = c
+	r.closeAtEnd(c, vu)
+	return c, nil
+}
+
+// The numbers of k6's global events, whose names are internal to it.
+const (
+	eventTestEnd = 3
+	eventExit    = 6
+)
+
+// closeAtEnd closes c when the test ends. TestEnd comes after the last request
+// and before k6 stops taking samples; Exit comes alone when k6 fails before
+// the test has started.
+func (r *root) closeAtEnd(c *cell, vu modules.VU) {
+	_, events := vu.Events().Global.Subscribe(eventTestEnd, eventExit)
+	go func() {
+		for ev := range events {
+			c.close()
+			r.mu.Lock()
+			delete(r.cells, c.opts)
+			r.mu.Unlock()
+			ev.Done()
+		}
+	}()
+}

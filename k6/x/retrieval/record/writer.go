@@ -1,0 +1,162 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+// partsSuffix names the folder, beside the records file, that holds the parts
+// of a run that has not ended: one complete Parquet file a flush.
+const partsSuffix = ".parts"
+
+// Window is the measured window, in Unix nanoseconds.
+type Window struct{ StartNs, EndNs int64 }
+
+// Writer writes the records of one cell to path. Until Close they are in
+// path.parts, where every flush adds one complete Parquet file by rename, so a
+// process that is killed loses only what it had not flushed. A Parquet file
+// has its index at its end: one that is still being written has no readable
+// state in between.
+type Writer struct {
+	path  string
+	mu    sync.Mutex
+	rows  []Request
+	spare []Request
+	parts int
+}
+
+// Create prepares to write path. It refuses a path that holds records, or the
+// parts of an interrupted run, already.
+func Create(path string) (*Writer, error) {
+	if err := CheckFree(path); err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(path+partsSuffix, 0o755); err != nil {
+		return nil, fmt.Errorf("records: %w", err)
+	}
+	return &Writer{path: path}, nil
+}
+
+// CheckFree returns an error when something is at path, or the parts of an
+// interrupted run beside it: results are never overwritten.
+func CheckFree(path string) error {
+	for _, name := range []string{path, path + partsSuffix} {
+		if _, err := os.Lstat(name); err == nil {
+			return fmt.Errorf("%s exists already: remove it or name another file", name)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Add keeps r for the next Flush. It may be called concurrently.
+func (w *Writer) Add(r *Request) {
+	w.mu.Lock()
+	w.rows = append(w.rows, *r)
+	w.mu.Unlock()
+}
+
+// Flush writes the rows added since the last one as a part. It does nothing
+// when there are none. Flush and Close must not run concurrently.
+func (w *Writer) Flush(win Window) error {
+	w.mu.Lock()
+	rows := w.rows
+	w.rows = w.spare[:0]
+	w.mu.Unlock()
+	w.spare = rows
+	if len(rows) == 0 {
+		return nil
+	}
+	w.parts++
+	name := filepath.Join(w.path+partsSuffix, fmt.Sprintf("%06d.parquet", w.parts))
+	return writeFile(name, win, func(pw *parquet.GenericWriter[Request]) error {
+		_, err := pw.Write(rows)
+		return err
+	})
+}
+
+// Close flushes, merges the parts into the records file and removes them.
+func (w *Writer) Close(win Window) error {
+	if err := w.Flush(win); err != nil {
+		return err
+	}
+	return merge(w.path, win)
+}
+
+// Recover makes the records file out of the parts that a killed process left.
+// It does nothing when the file is complete.
+func Recover(path string) error {
+	r, err := Open(path)
+	if err != nil {
+		return err
+	}
+	complete, win := r.Complete(), r.Window()
+	if complete {
+		return nil
+	}
+	return merge(path, win)
+}
+
+// merge copies all parts of path into path, part by part.
+func merge(path string, win Window) error {
+	parts, err := partFiles(path)
+	if err != nil {
+		return err
+	}
+	err = writeFile(path, win, func(pw *parquet.GenericWriter[Request]) error {
+		r := &Reader{files: parts}
+		batch := make([]Request, 0, batchRows)
+		for row, err := range r.Rows() {
+			if err != nil {
+				return err
+			}
+			if batch = append(batch, row); len(batch) == cap(batch) {
+				if _, err := pw.Write(batch); err != nil {
+					return err
+				}
+				batch = batch[:0]
+			}
+		}
+		_, err := pw.Write(batch)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return os.RemoveAll(path + partsSuffix)
+}
+
+// writeFile writes one Parquet file under a temporary name and renames it.
+func writeFile(name string, win Window, fill func(*parquet.GenericWriter[Request]) error) error {
+	tmp := name + ".tmp"
+	f, err := os.Create(tmp)
+	if err != nil {
+		return fmt.Errorf("records: %w", err)
+	}
+	pw := parquet.NewGenericWriter[Request](f,
+		parquet.Compression(&parquet.Snappy),
+		parquet.KeyValueMetadata(MetaWindowStart, strconv.FormatInt(win.StartNs, 10)),
+		parquet.KeyValueMetadata(MetaWindowEnd, strconv.FormatInt(win.EndNs, 10)))
+	if err = fill(pw); err == nil {
+		err = pw.Close()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(tmp, name)
+	}
+	if err != nil {
+		os.Remove(tmp)
+		return fmt.Errorf("records %s: %w", name, err)
+	}
+	return nil
+}
