@@ -22,6 +22,7 @@ func main() {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
+	root.AddCommand(datasetCommand())
 	if err := root.Execute(); err != nil {
 		fmt.Fprintln(os.Stderr, "piecebench:", err)
 		if errors.As(err, &problem{}) {

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+
+	"piecebench/piece/bytesize"
+	"piecebench/piece/commp"
+	"piecebench/piece/dataset"
+
+	"github.com/spf13/cobra"
+)
+
+func datasetCommand() *cobra.Command {
+	var dir string
+	c := &cobra.Command{
+		Use:   "dataset",
+		Short: "Makes, imports and checks the pieces that a run retrieves",
+	}
+	c.PersistentFlags().StringVar(&dir, "dir", "data", "the dataset's folder")
+	c.AddCommand(datasetCreate(&dir), datasetImport(&dir), datasetVerify(&dir), datasetCID())
+	return c
+}
+
+func datasetCreate(dir *string) *cobra.Command {
+	var pieces, size, seed string
+	c := &cobra.Command{
+		Use:   "create",
+		Short: "Makes generated pieces, or reuses those that are there",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			p, err := datasetParams(pieces, size, seed)
+			if err != nil {
+				return err
+			}
+			return interruptible(func(ctx context.Context) error {
+				_, err := dataset.Create(ctx, *dir, p, c.ErrOrStderr())
+				return err
+			})
+		},
+	}
+	d := dataset.Default
+	c.Flags().StringVar(&pieces, "pieces", environment("PIECES", strconv.Itoa(d.Pieces)), "number of pieces (PIECES)")
+	c.Flags().StringVar(&size, "piece-size", environment("PIECE_SIZE", bytesize.String(d.PieceSize)), "padded size of each, a power of two from 128B to 64GiB (PIECE_SIZE)")
+	c.Flags().StringVar(&seed, "seed", environment("SEED", strconv.FormatUint(d.Seed, 10)), "what the payload is generated from (SEED)")
+	return c
+}
+
+// environment returns a variable's value, or other where it is unset or empty.
+func environment(name, other string) string {
+	if v := os.Getenv(name); v != "" {
+		return v
+	}
+	return other
+}
+
+func datasetParams(pieces, size, seed string) (p dataset.Params, err error) {
+	if p.Pieces, err = strconv.Atoi(pieces); err != nil || p.Pieces < 1 {
+		return p, fmt.Errorf("pieces %q: want a whole number from 1 on", pieces)
+	}
+	if p.PieceSize, err = dataset.ParsePieceSize(size); err != nil {
+		return p, err
+	}
+	if p.Seed, err = strconv.ParseUint(seed, 10, 64); err != nil {
+		return p, fmt.Errorf("seed %q: want a whole number from 0 to 2^64-1", seed)
+	}
+	return p, nil
+}
+
+// interruptible runs f with a context that SIGINT and SIGTERM cancel.
+func interruptible(f func(context.Context) error) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := f(ctx)
+	if err != nil && ctx.Err() != nil {
+		return errors.New("interrupted: nothing half-made is left behind")
+	}
+	return err
+}
+
+func datasetImport(dir *string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "import FILE...",
+		Short: "Copies CAR files, or any others, into a new dataset, one piece each",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, names []string) error {
+			return interruptible(func(ctx context.Context) error {
+				m, err := dataset.Import(ctx, *dir, names, c.ErrOrStderr())
+				if err != nil {
+					return err
+				}
+				for i, p := range m.Pieces {
+					fmt.Fprintln(c.OutOrStdout(), p.CID, names[i])
+				}
+				return nil
+			})
+		},
+	}
+}
+
+func datasetVerify(dir *string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "verify",
+		Short: "Checks every byte on disk against the manifest",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return interruptible(func(ctx context.Context) error {
+				m, faults, err := dataset.Verify(ctx, *dir, c.ErrOrStderr())
+				if err != nil {
+					return err
+				}
+				for _, f := range faults {
+					fmt.Fprintln(c.OutOrStdout(), f)
+				}
+				if len(faults) > 0 {
+					return problem{fmt.Errorf("%s: faults: %d", *dir, len(faults))}
+				}
+				fmt.Fprintf(c.OutOrStdout(), "%s: %d pieces, every byte as it must be\n", *dir, len(m.Pieces))
+				return nil
+			})
+		},
+	}
+}
+
+func datasetCID() *cobra.Command {
+	return &cobra.Command{
+		Use:   "cid FILE...",
+		Short: "Prints the piece CIDs of files: <v1> <v2> <payload bytes> <padded bytes> <name>",
+		Long:  "Prints, per file: <v1> <v2> <payload bytes> <padded bytes> <name>. The name - is standard input.",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, names []string) error {
+			for _, name := range names {
+				if err := printCID(c.OutOrStdout(), c.InOrStdin(), name); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+func printCID(w io.Writer, stdin io.Reader, name string) error {
+	r := stdin
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		r = f
+	}
+	v2, err := commp.Sum(r)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	_, err = fmt.Fprintln(w, v2.V1(), v2, v2.PayloadSize, v2.PaddedSize, name)
+	return err
+}
