@@ -59,3 +59,20 @@ func CellTime(s settings.Settings) time.Duration { return s.Warmup + s.Duration 
 func ExpectedTime(s settings.Settings) time.Duration {
 	return time.Duration(len(Cells(s)))*CellTime(s) + time.Duration(len(s.Links))*calibrationDuration
 }
+
+// IdealRequest returns how long one request of a cell takes when the link is
+// full and shared evenly: size x clients / rate.
+func IdealRequest(c Cell, s settings.Settings) time.Duration {
+	size := c.Mode.Length
+	if size == 0 {
+		size = s.Dataset.PieceSize / 128 * 127
+	}
+	seconds := float64(size) * float64(c.Concurrency) * 8 / (float64(c.Link.RateBits) * link.FullSizedShare)
+	return time.Duration(seconds * float64(time.Second))
+}
+
+// MostBytes returns the most payload that a cell can transfer over its link,
+// warm-up included.
+func MostBytes(c Cell, s settings.Settings) float64 {
+	return float64(c.Link.RateBits) * link.FullSizedShare / 8 * (s.Warmup + s.Duration).Seconds()
+}

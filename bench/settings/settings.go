@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"piecebench/netem/link"
+	"piecebench/piece/dataset"
 )
 
 // Settings are the checked values of all variables.
@@ -28,9 +29,8 @@ type Settings struct {
 	Connections string        // reuse or fresh
 	Cache       string        // warm or cold
 	Runtime     string        // auto, native or compose
-	Pieces      int           // pieces of the generated dataset
-	PieceSize   int64         // padded size of each, in bytes
-	Seed        uint64        // keys the dataset and every random choice
+	// Dataset is the generated one. Its seed keys every random choice as well.
+	Dataset dataset.Params
 
 	// Text holds each variable's value as given, by name.
 	Text map[string]string
@@ -44,7 +44,19 @@ type variable struct {
 	parse   func(*Settings, string) error
 }
 
-// Flag returns the name of the command line flag: piece-size for PIECE_SIZE.
+// Description is what a person reads of a variable.
+type Description struct{ Name, Default, Meaning string }
+
+// Describe returns the table of variables.
+func Describe() []Description {
+	var table []Description
+	for _, v := range variables {
+		table = append(table, Description{v.name, v.preset, v.meaning})
+	}
+	return table
+}
+
+// flag returns the name of the command line flag: piece-size for PIECE_SIZE.
 func (v variable) flag() string {
 	return strings.ReplaceAll(strings.ToLower(v.name), "_", "-")
 }
@@ -112,7 +124,7 @@ func FromText(given map[string]string) (Settings, error) {
 // checkTogether refuses values that are each legal but not with one another.
 func (s Settings) checkTogether() error {
 	for _, m := range s.Modes {
-		if unpadded := s.PieceSize / 128 * 127; m.Length > unpadded && s.usesGeneratedDataset() {
+		if unpadded := s.Dataset.PieceSize / 128 * 127; m.Length > unpadded && s.usesGeneratedDataset() {
 			return fmt.Errorf("MODES=%s: the range is larger than a piece, which holds %d bytes at PIECE_SIZE=%s; choose a smaller range or a larger PIECE_SIZE",
 				m.Name, unpadded, s.Text["PIECE_SIZE"])
 		}

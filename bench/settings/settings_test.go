@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
+
+	"piecebench/piece/dataset"
 )
 
 func TestDefaultsAreTheDocumentedSweep(t *testing.T) {
@@ -24,7 +26,7 @@ func TestDefaultsAreTheDocumentedSweep(t *testing.T) {
 	if diff := cmp.Diff(want, s.Modes); diff != "" {
 		t.Error("modes", diff)
 	}
-	if s.Duration != 10*time.Second || s.Warmup != 2*time.Second || s.Verify != 0.05 || s.PieceSize != 512<<20 || s.Pieces != 4 {
+	if s.Duration != 10*time.Second || s.Warmup != 2*time.Second || s.Verify != 0.05 || s.Dataset != dataset.Default {
 		t.Errorf("settings %+v", s)
 	}
 }
@@ -79,7 +81,7 @@ func TestBadValuesAreRefusedInOneLineThatNamesTheVariable(t *testing.T) {
 		{"RUNTIME", "podman", "native"},
 		{"PIECES", "0", "from 1"},
 		{"PIECE_SIZE", "500MiB", "power of two"},
-		{"PIECE_SIZE", "64B", "power of two"},
+		{"PIECE_SIZE", "64B", "smallest"},
 		{"SEED", "-1", "2^64"},
 	} {
 		_, err := FromText(map[string]string{c.name: c.value})
@@ -115,8 +117,8 @@ func TestFlagsGoBeforeTheEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, err := Load(flags)
-	if err != nil || s.Repeat != 5 || s.Seed != 7 {
-		t.Errorf("repeat %d, seed %d, %v; want 5 from the flag and 7 from the environment", s.Repeat, s.Seed, err)
+	if err != nil || s.Repeat != 5 || s.Dataset.Seed != 7 {
+		t.Errorf("repeat %d, seed %d, %v; want 5 from the flag and 7 from the environment", s.Repeat, s.Dataset.Seed, err)
 	}
 }
 

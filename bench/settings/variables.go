@@ -2,7 +2,6 @@ package settings
 
 import (
 	"fmt"
-	"math/bits"
 	"net/url"
 	"regexp"
 	"slices"
@@ -12,6 +11,7 @@ import (
 
 	"piecebench/netem/link"
 	"piecebench/piece/bytesize"
+	"piecebench/piece/dataset"
 )
 
 // variables is the table of every variable, in the order that help shows them.
@@ -43,13 +43,16 @@ var variables = []variable{
 	{"RUNTIME", "auto", "native (network namespaces), or auto: whichever this machine can run", func(s *Settings, v string) error {
 		return oneOf(&s.Runtime, v, "auto", "native")
 	}},
-	{"PIECES", "4", "pieces in the dataset", func(s *Settings, v string) (err error) {
-		s.Pieces, err = parseCount(v, 4096)
+	{"PIECES", strconv.Itoa(dataset.Default.Pieces), "pieces in the dataset", func(s *Settings, v string) (err error) {
+		s.Dataset.Pieces, err = parseCount(v, dataset.MaxPieces)
 		return err
 	}},
-	{"PIECE_SIZE", "512MiB", "padded size of each piece, a power of two", parsePieceSize},
-	{"SEED", "1", "keys the dataset and every random choice", func(s *Settings, v string) (err error) {
-		if s.Seed, err = strconv.ParseUint(v, 10, 64); err != nil {
+	{"PIECE_SIZE", bytesize.String(dataset.Default.PieceSize), "padded size of each piece, a power of two", func(s *Settings, v string) (err error) {
+		s.Dataset.PieceSize, err = dataset.ParsePieceSize(v)
+		return err
+	}},
+	{"SEED", strconv.FormatUint(dataset.Default.Seed, 10), "keys the dataset and every random choice", func(s *Settings, v string) (err error) {
+		if s.Dataset.Seed, err = strconv.ParseUint(v, 10, 64); err != nil {
 			return fmt.Errorf("want a whole number from 0 to 2^64-1")
 		}
 		return nil
@@ -172,19 +175,6 @@ func parseVerify(s *Settings, text string) error {
 		return fmt.Errorf("want a share from 0 to 1")
 	}
 	s.Verify = share
-	return nil
-}
-
-func parsePieceSize(s *Settings, text string) error {
-	n, err := bytesize.Parse(text)
-	if err != nil {
-		return err
-	}
-	const smallest, largest = 128, 64 << 30 // one fr32 group; the largest sector
-	if n < smallest || n > largest || bits.OnesCount64(uint64(n)) != 1 {
-		return fmt.Errorf("want a power of two from %s to %s", bytesize.String(smallest), bytesize.String(largest))
-	}
-	s.PieceSize = n
 	return nil
 }
 

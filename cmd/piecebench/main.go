@@ -22,8 +22,11 @@ func main() {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(datasetCommand())
+	root.AddCommand(benchCommand(), planCommand(), runCommand(), variablesCommand(), datasetCommand(), labCommand())
 	if err := root.Execute(); err != nil {
+		if child := (childExit{}); errors.As(err, &child) {
+			os.Exit(child.code)
+		}
 		fmt.Fprintln(os.Stderr, "piecebench:", err)
 		if errors.As(err, &problem{}) {
 			os.Exit(1)

@@ -1,0 +1,141 @@
+package cell
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"piecebench/bench/plan"
+	"piecebench/k6/x/retrieval/record"
+)
+
+// process is one running k6.
+type process struct {
+	cmd      *exec.Cmd
+	exited   chan error
+	log      string
+	progress string
+	limit    time.Duration // from the first progress to the end
+}
+
+// start starts k6 for a cell. Its output goes to logs+".k6.log", its counters
+// to logs+".progress.jsonl".
+func (s Setup) start(c plan.Cell, records, logs string) (*process, error) {
+	p := &process{
+		exited:   make(chan error, 1),
+		log:      logs + ".k6.log",
+		progress: logs + ".progress.jsonl",
+		limit:    s.Settings.Warmup + s.Settings.Duration + endTimeout,
+	}
+	log, err := os.Create(p.log)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	if err := os.Remove(p.progress); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	p.cmd = exec.Command(s.K6, "run", "--quiet", "--summary-mode=disabled", "--no-usage-report", "--address", "", s.Script)
+	p.cmd.Env = s.environment(c, records, p.progress)
+	p.cmd.Stdout, p.cmd.Stderr = log, log
+	// A process group of its own: Ctrl-C reaches k6 through the runner alone.
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := p.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("starting k6: %w", err)
+	}
+	go func() { p.exited <- p.cmd.Wait(); close(p.exited) }()
+	return p, nil
+}
+
+func (p *process) pid() int { return p.cmd.Process.Pid }
+
+// kill ends k6 if it still runs, and waits for its end.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill() // an error means that it has ended
+	<-p.exited
+}
+
+// follow reads k6's progress until k6 ends, handing each line to observe and
+// calling tick all the while. When ctx ends, k6 is asked to end, and the error
+// is ctx's.
+func (p *process) follow(ctx context.Context, observe func(record.Progress), tick func() error) error {
+	var file *os.File
+	defer func() {
+		if file != nil {
+			file.Close()
+		}
+	}()
+	var unread []byte
+	poll := func() error {
+		if file == nil {
+			f, err := os.Open(p.progress)
+			if errors.Is(err, os.ErrNotExist) {
+				return nil
+			} else if err != nil {
+				return err
+			}
+			file = f
+		}
+		more, err := io.ReadAll(file)
+		if err != nil {
+			return err
+		}
+		unread = append(unread, more...)
+		for {
+			end := strings.IndexByte(string(unread), '\n')
+			if end < 0 {
+				return nil
+			}
+			var line record.Progress
+			if err := json.Unmarshal(unread[:end], &line); err != nil {
+				return fmt.Errorf("progress of k6 (%s): %w", p.progress, err)
+			}
+			unread = unread[end+1:]
+			observe(line)
+		}
+	}
+	deadline := time.Now().Add(startTimeout)
+	for started := false; ; {
+		select {
+		case err := <-p.exited:
+			if err != nil {
+				return fmt.Errorf("k6 failed (%w): %s", err, p.lastWords())
+			}
+			return poll()
+		case <-ctx.Done():
+			_ = p.cmd.Process.Signal(syscall.SIGINT) // an error means that it has ended
+			select {
+			case <-p.exited:
+			case <-time.After(endTimeout):
+			}
+			return ctx.Err()
+		case <-time.After(pollInterval):
+			if err := errors.Join(poll(), tick()); err != nil {
+				return err
+			}
+		}
+		if !started && file != nil {
+			started, deadline = true, time.Now().Add(p.limit)
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("k6 does not end; its log: %s", p.lastWords())
+		}
+	}
+}
+
+// pollInterval bounds how late the readings at the window's ends are.
+const pollInterval = 20 * time.Millisecond
+
+// lastWords returns the end of k6's log, in one line, and where it is.
+func (p *process) lastWords() string {
+	data, _ := os.ReadFile(p.log)
+	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+	return strings.Join(lines[max(0, len(lines)-3):], " | ") + " (" + p.log + ")"
+}

@@ -1,0 +1,272 @@
+// Package runner carries out a sweep: it calibrates each link, runs the cells
+// and keeps the results. It knows URLs only: whether a lab brought the servers
+// up, or they are somebody's own, is not its concern.
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"piecebench/bench/calibrate"
+	"piecebench/bench/cell"
+	"piecebench/bench/fingerprint"
+	"piecebench/bench/pagecache"
+	"piecebench/bench/plan"
+	"piecebench/bench/report"
+	"piecebench/bench/result"
+	"piecebench/bench/settings"
+	"piecebench/k6/x/retrieval/record"
+	"piecebench/netem/client"
+	"piecebench/netem/link"
+	"piecebench/piece"
+)
+
+// Options are what a run needs beside its settings.
+type Options struct {
+	Manifest  string // path of pieces.json
+	Out       string // the run's folder, made by Run unless Resume
+	Resume    bool   // Out holds a run: run only what it lacks
+	K6        string // path of the k6 binary
+	Script    string // path of retrieval.js
+	Agent     string // URL of the link agent on the control network; empty without one
+	Shaped    string // URL of the link agent through the link
+	Targets   string // the lab's targets: name=URL,name=URL
+	ServerLog string // folder of the servers' logs, copied into the run's; may be empty
+	Progress  io.Writer
+}
+
+// ErrInterrupted is returned, wrapped, when ctx ended before the sweep did. The
+// cells that are complete are kept.
+var ErrInterrupted = errors.New("interrupted")
+
+// Run carries out the sweep. Bad input and a bad environment are found before
+// anything is written.
+func Run(ctx context.Context, s settings.Settings, o Options) error {
+	manifest, err := piece.Load(o.Manifest)
+	if err != nil {
+		return err
+	}
+	if s.Targets, err = resolve(s.Targets, o.Targets); err != nil {
+		return err
+	}
+	if err := checkModes(s, manifest); err != nil {
+		return err
+	}
+	var agent *client.Client
+	if o.Agent != "" {
+		agent = client.New(o.Agent)
+		if _, err := agent.Link(ctx); err != nil {
+			return err
+		}
+	} else if s.Links[0] != link.None || len(s.Links) > 1 {
+		return fmt.Errorf("LINKS=%s: no link agent here to set a link with: use make bench, or --links none", s.Text["LINKS"])
+	}
+	for _, t := range s.Targets {
+		if err := checkAnswers(ctx, t, manifest.Pieces[0]); err != nil {
+			return err
+		}
+	}
+	r := &sweep{
+		settings: s, options: o, agent: agent,
+		files:  localFiles(manifest, filepath.Dir(o.Manifest)),
+		cells:  plan.Cells(s),
+		status: newStatus(o.Progress),
+	}
+	if err := r.open(); err != nil {
+		return err
+	}
+	err = r.run(ctx)
+	r.status.clear()
+	if len(r.results.Cells) == 0 {
+		if ctx.Err() != nil {
+			err = fmt.Errorf("%w before the first cell was complete: nothing to keep", ErrInterrupted)
+		}
+		return errors.Join(err, os.RemoveAll(o.Out))
+	}
+	if ctx.Err() != nil {
+		err = fmt.Errorf("%w after %d of %d cells: make bench RESUME=%s runs the rest", ErrInterrupted, len(r.results.Cells), len(r.cells), o.Out)
+	}
+	return errors.Join(err, r.close(err == nil))
+}
+
+// checkModes refuses a range that does not fit into the smallest piece.
+func checkModes(s settings.Settings, m *piece.Manifest) error {
+	for _, mode := range s.Modes {
+		for _, p := range m.Pieces {
+			if mode.Length > p.UnpaddedSize() {
+				return fmt.Errorf("MODES=%s: the range is larger than piece %s, which holds %d bytes", mode.Name, p.CID, p.UnpaddedSize())
+			}
+		}
+	}
+	return nil
+}
+
+// localFiles returns the dataset's files as far as they are on this machine: a
+// run against servers elsewhere has the manifest only.
+func localFiles(m *piece.Manifest, dir string) []string {
+	var files []string
+	for _, p := range m.Pieces {
+		for _, name := range []string{filepath.Join(dir, p.Flat), filepath.Join(dir, p.Sector)} {
+			if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() && !slices.Contains(files, name) {
+				files = append(files, name)
+			}
+		}
+	}
+	return files
+}
+
+// sweep is one run under way.
+type sweep struct {
+	settings settings.Settings
+	options  Options
+	agent    *client.Client
+	files    []string // of the dataset, as far as they are on this machine
+	cells    []plan.Cell
+	status   *status
+	results  *result.Run
+}
+
+// open makes the run's folder, or reads the run that is resumed.
+func (r *sweep) open() error {
+	if r.options.Resume {
+		run, err := result.Load(r.options.Out)
+		if err != nil {
+			return err
+		}
+		for name, value := range run.Settings {
+			if now := r.settings.Text[name]; now != value {
+				return fmt.Errorf("run %s was made with %s=%s, not %s: give the same settings to resume it", r.options.Out, name, value, now)
+			}
+		}
+		run.Finished = nil
+		r.results = run
+		return nil
+	}
+	if _, err := result.Create(filepath.Dir(r.options.Out), filepath.Base(r.options.Out)); err != nil {
+		return err
+	}
+	r.results = &result.Run{
+		Schema:      result.SchemaVersion,
+		ID:          filepath.Base(r.options.Out),
+		Piecebench:  fingerprint.Version,
+		Started:     time.Now().UTC(),
+		Settings:    r.settings.Text,
+		Fingerprint: fingerprint.Collect(r.options.K6),
+		Planned:     len(r.cells),
+	}
+	return r.results.Save(r.options.Out)
+}
+
+// run calibrates every link before the first cell, so that a bad one is known
+// in the first minute, and then goes through the cells.
+func (r *sweep) run(ctx context.Context) error {
+	if err := r.calibrate(ctx); err != nil {
+		return err
+	}
+	done := map[int]bool{}
+	for _, c := range r.results.Cells {
+		done[c.ID] = true
+	}
+	var current *link.Spec
+	for i, c := range r.cells {
+		if done[c.ID] {
+			continue
+		}
+		if r.agent != nil && (current == nil || *current != c.Link) {
+			if _, err := r.agent.SetLink(ctx, c.Link); err != nil {
+				return err
+			}
+			current = &c.Link
+		}
+		if err := r.cell(ctx, c, len(r.cells)-i); err != nil {
+			return fmt.Errorf("cell %d (%s, %s, %s, %d clients): %w", c.ID, c.Target.Name, c.Link, c.Mode.Name, c.Concurrency, err)
+		}
+	}
+	return nil
+}
+
+func (r *sweep) calibrate(ctx context.Context) error {
+	if r.agent == nil {
+		return nil
+	}
+	r.results.Calibrations = nil
+	path := calibrate.Path{Agent: r.agent, Shaped: r.options.Shaped}
+	for _, l := range r.settings.Links {
+		c, err := calibrate.Link(ctx, path, l, r.status.step)
+		if err != nil {
+			return err
+		}
+		r.status.calibrated(c)
+		r.results.Calibrations = append(r.results.Calibrations, c)
+	}
+	return r.results.Save(r.options.Out)
+}
+
+// cell measures one cell and keeps it.
+func (r *sweep) cell(ctx context.Context, c plan.Cell, left int) error {
+	prepare := pagecache.Warm
+	if r.settings.Cache == "cold" {
+		prepare = pagecache.Evict
+	}
+	if err := prepare(r.files); err != nil {
+		return err
+	}
+	setup := cell.Setup{
+		K6: r.options.K6, Script: r.options.Script, Manifest: r.options.Manifest,
+		Dir: r.options.Out, RunID: r.results.ID, Settings: r.settings, Agent: r.agent,
+	}
+	timeLeft := time.Duration(left) * plan.CellTime(r.settings)
+	measured, err := setup.Run(ctx, c, func(p record.Progress) { r.status.cell(c, len(r.cells), p, timeLeft) })
+	if err != nil {
+		return err
+	}
+	for _, k := range r.results.Calibrations {
+		if k.Link == measured.Link {
+			measured.CeilingBits, measured.HostLimited = k.CeilingBits, k.HostLimited
+		}
+	}
+	measured.LimitedBy = limitedBy(measured)
+	r.results.Cells = append(r.results.Cells, measured)
+	r.status.measured(measured, len(r.cells))
+	return r.save()
+}
+
+func (r *sweep) save() error {
+	return errors.Join(r.results.Save(r.options.Out), result.WriteCellsCSV(r.options.Out, r.results))
+}
+
+// close keeps what there is: the files of the run and the reports.
+func (r *sweep) close(whole bool) error {
+	if whole {
+		now := time.Now().UTC()
+		r.results.Finished = &now
+	}
+	return errors.Join(r.save(), copyLogs(r.options.ServerLog, filepath.Join(r.options.Out, "logs")), report.Write(r.options.Out))
+}
+
+// copyLogs copies the servers' logs into the run.
+func copyLogs(from, to string) error {
+	if from == "" {
+		return nil
+	}
+	logs, err := filepath.Glob(filepath.Join(from, "*.log"))
+	if err != nil {
+		return err
+	}
+	for _, name := range logs {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(to, filepath.Base(name)), data, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+package runner
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/term"
+
+	"piecebench/bench/plan"
+	"piecebench/bench/result"
+	"piecebench/k6/x/retrieval/record"
+)
+
+// status tells a person how far the sweep is: a line that is written over and
+// over on a terminal, and one line for each thing that is done.
+type status struct {
+	w        io.Writer
+	terminal bool
+	last     record.Progress
+}
+
+func newStatus(w io.Writer) *status {
+	f, ok := w.(*os.File)
+	return &status{w: w, terminal: ok && term.IsTerminal(int(f.Fd()))}
+}
+
+const clearLine = "\r\x1b[K"
+
+// now shows a passing line: on a terminal only, where it can be taken back.
+func (s *status) now(format string, args ...any) {
+	if s.terminal {
+		fmt.Fprintf(s.w, clearLine+format, args...)
+	}
+}
+
+func (s *status) clear() { s.now("") }
+
+// done writes a line that stays.
+func (s *status) done(format string, args ...any) {
+	s.clear()
+	fmt.Fprintf(s.w, format+"\n", args...)
+}
+
+func (s *status) step(what string) { s.now("calibrating %s", what) }
+
+func (s *status) calibrated(c result.Calibration) {
+	if c.Backend == "" || c.AskedRateBits == 0 {
+		s.done("link %s: RTT %.2f ms, unlimited %.0f Mbit/s", c.Link, c.IdleRTTMs, float64(c.CeilingBits)/1e6)
+		return
+	}
+	s.done("link %s (%s): RTT %.2f ms, ceiling %.1f Mbit/s of %.1f", c.Link, c.Backend, c.IdleRTTMs, float64(c.CeilingBits)/1e6, float64(c.ExpectedBits)/1e6)
+	for _, note := range c.Notes {
+		s.done("  %s", note)
+	}
+}
+
+// cell shows a cell that runs: left is what the sweep takes from this cell's start.
+func (s *status) cell(c plan.Cell, cells int, p record.Progress, left time.Duration) {
+	goodput := 0.0
+	if seconds := float64(p.UnixNs-s.last.UnixNs) / 1e9; s.last.WindowStart == p.WindowStart && seconds > 0 {
+		goodput = float64(p.Bytes-s.last.Bytes) * 8 / 1e6 / seconds
+	}
+	s.last = p
+	s.now("cell %d of %d: %s, %s, %s, %d clients: %.0f Mbit/s, %s left", c.ID, cells, c.Target.Name, c.Link, c.Mode.Name, c.Concurrency, goodput, left.Round(time.Second))
+}
+
+// measured writes what a cell came to.
+func (s *status) measured(c result.Cell, cells int) {
+	line := fmt.Sprintf("cell %d of %d: %s, %s, %s, %d clients: %.1f Mbit/s", c.ID, cells, c.Target, c.Link, c.Mode, c.Concurrency, c.GoodputBits()/1e6)
+	if c.CeilingBits > 0 {
+		line += fmt.Sprintf(" (%.1f %% of the link)", 100*c.GoodputBits()/float64(c.CeilingBits))
+	}
+	line += fmt.Sprintf(", %d ok, %d failed, %d cut", c.RequestsOK, c.RequestsFailed(), c.RequestsCut)
+	for _, e := range c.FirstErrors {
+		line += "; " + e
+		break
+	}
+	s.done("%s", line)
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"piecebench/bench/settings"
+	"piecebench/lab"
+	"piecebench/piece/dataset"
+)
+
+// makefileVariables are those of a make command line that are not settings of
+// a run: the Makefile's own commands read them.
+var makefileVariables = []string{"RUN", "A", "B", resumeVariable}
+
+func benchCommand() *cobra.Command {
+	var name string
+	var cfg lab.Config
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "What make bench does: dataset, native lab, sweep, report, and the lab removed",
+		Args:  cobra.NoArgs,
+	}
+	settings.AddFlags(cmd.Flags())
+	addLabFlags(cmd, &cfg)
+	cmd.Flags().StringVar(&name, "name", "bench", "the name of the lab that is brought up, and removed")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := settings.CheckMakeOverrides(os.Getenv("MAKEFLAGS"), makefileVariables...); err != nil {
+			return err
+		}
+		s, err := settings.Load(cmd.Flags())
+		if err != nil {
+			return err
+		}
+		l, err := lab.Named(name)
+		if err != nil {
+			return err
+		}
+		full, err := labConfig(cfg)
+		if err != nil {
+			return err
+		}
+		if err := lab.CheckHost(); err != nil {
+			return err
+		}
+		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		if _, err := dataset.Create(ctx, full.Data, s.Dataset, os.Stderr); err != nil {
+			return err
+		}
+		release, err := l.Claim()
+		if err != nil {
+			return err
+		}
+		defer release()
+		// What is there of this lab was left by a bench that crashed.
+		if err := errors.Join(l.Down(), l.Up(full)); err != nil {
+			return err
+		}
+		return errors.Join(sweepIn(ctx, l, s, full), l.Down())
+	}
+	return cmd
+}
+
+// sweepIn runs piecebench run where the lab's clients are.
+func sweepIn(ctx context.Context, l lab.Lab, s settings.Settings, cfg lab.Config) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	child := l.Command(append([]string{self, "run", "--manifest", filepath.Join(cfg.Data, manifestName)}, s.Flags()...)...)
+	child.Stdout, child.Stderr = os.Stdout, os.Stderr
+	if err := child.Start(); err != nil {
+		return err
+	}
+	// A terminal's Ctrl-C reaches the child as well; a second signal changes
+	// nothing there.
+	defer context.AfterFunc(ctx, func() { _ = child.Process.Signal(syscall.SIGTERM) })()
+	return exitAs(child.Wait())
+}

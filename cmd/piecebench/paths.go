@@ -1,0 +1,31 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// install is where piecebench's own files lie: bin/ holds this binary, and the
+// parts' files lie beside bin/.
+type install struct{ root string }
+
+func findInstall() (install, error) {
+	self, err := os.Executable()
+	if err == nil {
+		self, err = filepath.EvalSymlinks(self)
+	}
+	return install{filepath.Dir(filepath.Dir(self))}, err
+}
+
+func (i install) bin() string       { return filepath.Join(i.root, "bin") }
+func (i install) k6() string        { return filepath.Join(i.bin(), "k6") }
+func (i install) script() string    { return filepath.Join(i.root, "k6", "scripts", "retrieval.js") }
+func (i install) nginxConf() string { return filepath.Join(i.root, "nginx", "nginx.conf") }
+
+// Folders and files that commands share unless told otherwise, relative to the
+// working directory.
+const (
+	defaultData    = "data"
+	defaultResults = "results"
+	manifestName   = "pieces.json"
+)
