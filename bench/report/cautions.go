@@ -1,0 +1,91 @@
+package report
+
+import "fmt"
+
+// maxNamed is how many cells a flag names before it only counts the others.
+const maxNamed = 8
+
+// caution is something that a reader must know before using the figures: what
+// is the case, and what to do about it.
+type caution struct {
+	kind string // a word or two
+	text string
+}
+
+func (v *view) cautions() []caution {
+	var all []caution
+	add := func(kind, format string, args ...any) {
+		all = append(all, caution{kind, fmt.Sprintf(format, args...)})
+	}
+	run := v.run
+	if n := len(run.Cells); n < run.Planned {
+		add("incomplete", "%d of %s are here. Run only what is missing with: make bench RESUME=%s", n, count(run.Planned, "planned cell"), run.ID)
+	} else if run.Finished == nil {
+		add("incomplete", "The run did not end in an orderly way, though all its cells are here.")
+	}
+	for _, c := range run.Calibrations {
+		if c.HostLimited {
+			add("host-limited", "%s: this machine, not the link, sets the ceiling (%s Mbit/s where the link allows %s). "+
+				"Targets can be compared; the figures are not what this link gives. Run the clients on a machine with more cores.",
+				c.Link, megabits(float64(c.CeilingBits)), megabits(float64(c.ExpectedBits)))
+			continue // its notes are the evidence for this, and stand under Calibration
+		}
+		for _, note := range c.Notes {
+			add("calibration", "%s: %s", c.Link, note)
+		}
+	}
+	v.eachFigures(func(r row, target string, f *figures) string {
+		if f.failed == 0 {
+			return ""
+		}
+		text := fmt.Sprintf("%s, %s: %s", target, r.place(), count(int(f.failed), "request"))
+		for _, c := range f.cells {
+			if len(c.FirstErrors) > 0 {
+				return text + " (" + c.FirstErrors[0] + ")"
+			}
+		}
+		return text
+	}, func(n int, named string) {
+		add("failures", "%s with failed requests: %s.", count(n, "cell"), named)
+	})
+	v.eachFigures(func(r row, target string, f *figures) string {
+		if f.ok+f.failed > 0 {
+			return ""
+		}
+		return target + ", " + r.place()
+	}, func(n int, named string) {
+		add("nothing ended", "%s in which no request ended inside the window, so that durations are lower bounds: %s. "+
+			"A longer DURATION shows more.", count(n, "cell"), named)
+	})
+	return all
+}
+
+// eachFigures collects what name says of each target's figures, if anything,
+// and reports how many there were and the first few.
+func (v *view) eachFigures(name func(row, string, *figures) string, report func(n int, named string)) {
+	n, named := 0, ""
+	for _, r := range v.rows() {
+		for t, f := range r.figures {
+			if f == nil {
+				continue
+			}
+			text := name(r, v.targets[t], f)
+			if text == "" {
+				continue
+			}
+			n++
+			if n > 1 && n <= maxNamed {
+				named += "; "
+			}
+			if n <= maxNamed {
+				named += text
+			}
+		}
+	}
+	if n > maxNamed {
+		named += fmt.Sprintf("; and %d more", n-maxNamed)
+	}
+	if n > 0 {
+		report(n, named)
+	}
+}

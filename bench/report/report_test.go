@@ -1,0 +1,222 @@
+package report
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"piecebench/bench/result"
+)
+
+// cell is a cell with the figures that tests care about.
+func cell(target, mode string, clients int, mbits float64) result.Cell {
+	return result.Cell{Target: target, Link: "1gbit/40ms", Mode: mode, Concurrency: clients, Repetition: 1, WindowS: 10,
+		RequestsOK: 100, Failed: map[string]int{}, WindowBytes: int64(mbits * 1e6 / 8 * 10), CeilingBits: 1e9,
+		TTFB:     result.Quantiles{P50: &result.Quantile{Ms: 80}, P95: &result.Quantile{Ms: 100}},
+		Duration: result.Quantiles{P50: &result.Quantile{Ms: 1500}, P95: &result.Quantile{Ms: 12000, Bound: true}}}
+}
+
+func runOf(cells ...result.Cell) *result.Run {
+	for i := range cells {
+		cells[i].ID = i + 1
+	}
+	finished := time.Date(2026, 3, 1, 18, 0, 0, 0, time.UTC)
+	return &result.Run{Schema: 1, ID: "20260301T174500Z-test", Started: finished.Add(-time.Hour), Finished: &finished,
+		Planned: len(cells), Cells: cells,
+		Calibrations: []result.Calibration{{Link: "1gbit/40ms", Backend: "kernel", CeilingBits: 1e9, ExpectedBits: 1e9, IdleRTTMs: 40.1, AskedDelayMs: 40}}}
+}
+
+var spaces = regexp.MustCompile(` +`)
+
+// wants compares with the padding of tables taken away.
+func wants(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	text = spaces.ReplaceAllString(text, " ")
+	for _, part := range parts {
+		if !strings.Contains(text, spaces.ReplaceAllString(part, " ")) {
+			t.Errorf("lacks %q in:\n%s", part, text)
+		}
+	}
+}
+
+func TestHeadlineComparesWithTheBaseline(t *testing.T) {
+	// raw ran second, and is the baseline all the same.
+	run := runOf(
+		cell("gateway", "full", 1, 900), cell("raw", "full", 1, 900),
+		cell("gateway", "1MiB", 10, 100), cell("raw", "1MiB", 10, 400),
+		cell("gateway", "1MiB", 100, 480), cell("raw", "1MiB", 100, 600),
+	)
+	slow := run.Cells[2]
+	slow.TTFB.P95 = &result.Quantile{Ms: 730}
+	run.Cells[2] = slow
+	wants(t, Markdown(run),
+		"**gateway delivered 80 % of raw’s goodput in the median cell and 25 % in the worst of 3 (1MiB, 10 clients, 1gbit/40ms: 100 against 400 Mbit/s).**",
+		"Its TTFB (95th percentile) was 1.00 times that of raw in the median cell and 7.30 times in the worst (1MiB, 10 clients, 1gbit/40ms: 730 ms against 100 ms).",
+		"90 % of the link’s measured ceiling, so that the link decided: raw in 1 of 3, gateway in 1 of 3.",
+		"All 600 requests that ended succeeded; 0 were still running",
+		"| 1MiB |      10 |  400 (40 %) |     100 (10 %) |          0.25 |",
+		"> 12.0 s")
+}
+
+func TestHeadlineOfOneTargetIsItsShareOfTheLink(t *testing.T) {
+	run := runOf(cell("mine", "full", 1, 900), cell("mine", "full", 10, 500), cell("mine", "full", 100, 950))
+	wants(t, Text(run), "mine delivered 90 % of the link’s measured ceiling in the median cell and 50 % in the worst (full, 10 clients, 1gbit/40ms: 500 Mbit/s).")
+	for i := range run.Cells {
+		run.Cells[i].CeilingBits = 0
+	}
+	wants(t, Text(run), "mine delivered 900 Mbit/s in the median cell, from 500 (full, 10 clients, 1gbit/40ms) to 950 (full, 100 clients, 1gbit/40ms).")
+}
+
+func TestEveryTargetIsComparedWithTheFirst(t *testing.T) {
+	var cells []result.Cell
+	for i, name := range []string{"a", "b", "c", "d", "e"} {
+		cells = append(cells, cell(name, "full", 10, 1000-100*float64(i)))
+	}
+	md := Markdown(runOf(cells...))
+	wants(t, md, "| e / a |", "1000 (100 %)", "e delivered 60 % of a’s goodput in the one cell that has both")
+}
+
+func TestMissingCellsAreShownAndNotCompared(t *testing.T) {
+	run := runOf(cell("raw", "full", 1, 900), cell("gateway", "full", 1, 450), cell("raw", "full", 10, 900))
+	run.Planned, run.Finished = 4, nil
+	wants(t, Markdown(run),
+		"- **incomplete**: 3 of 4 planned cells are here. Run only what is missing with: make bench RESUME=20260301T174500Z-test",
+		"| full |      10 |  900 (90 %) |              – |             – |",
+		"delivered 50 % of raw’s goodput in the one cell that has both")
+
+	apart := runOf(cell("raw", "full", 1, 900), cell("gateway", "full", 10, 450))
+	wants(t, Text(apart), "gateway and raw have no cell in common")
+	wants(t, Text(runOf()), "No cell was measured.")
+	wants(t, Markdown(runOf()), "No cell of this link was measured.")
+}
+
+func TestCellsInWhichNothingEnded(t *testing.T) {
+	raw, gateway := cell("raw", "full", 1000, 900), cell("gateway", "full", 1000, 0)
+	raw.RequestsOK, raw.RequestsCut = 0, 1000
+	gateway.RequestsOK, gateway.RequestsCut = 0, 1000
+	gateway.TTFB, gateway.Duration = result.Quantiles{}, result.Quantiles{}
+	raw.WarmupQuantiles = true
+	md := Markdown(runOf(raw, gateway))
+	wants(t, md, "No request ended inside its window; 2000 were still running",
+		"- **nothing ended**: 2 cells in which no request ended", "gateway delivered 0 % of raw’s",
+		"80.0 ms †", warmupNote, "| gateway |         – |")
+	// A baseline that delivered nothing gives no ratio.
+	raw.WindowBytes = 0
+	wants(t, Text(runOf(raw, gateway)), "no cell in common that delivered anything")
+}
+
+func TestFailuresAreNamedWithTheirFirstError(t *testing.T) {
+	bad := cell("gateway", "1MiB", 1000, 90)
+	bad.RequestsOK, bad.Failed, bad.FirstErrors = 40, map[string]int{"status": 50, "reset": 10}, []string{"status: 500 Internal Server Error"}
+	wants(t, Markdown(runOf(cell("raw", "1MiB", 1000, 900), bad)),
+		"Requests that succeeded: raw 100 % (100 of 100; 95 % interval 96.3 % to 100 %), gateway 40.0 % (40 of 100; 95 % interval 30.9 % to 49.8 %)",
+		"- **failures**: 1 cell with failed requests: gateway, 1MiB, 1000 clients, 1gbit/40ms: 60 requests (status: 500 Internal Server Error).")
+
+	var many []result.Cell
+	for n := 1; n <= 20; n++ {
+		c := bad
+		c.Concurrency = n
+		many = append(many, c)
+	}
+	wants(t, Text(runOf(many...)), "20 cells with failed requests", "; and 12 more")
+}
+
+func TestHostLimitedLinkIsFlaggedOnceWithItsFigures(t *testing.T) {
+	run := runOf(cell("raw", "full", 1, 470), cell("gateway", "full", 1, 450))
+	run.Calibrations[0].HostLimited, run.Calibrations[0].CeilingBits = true, 470e6
+	run.Calibrations[0].Notes = []string{"host-limited: with 128 streams it carries 470.0 of 1000.0 Mbit/s"}
+	md := Markdown(run)
+	wants(t, md, "- **host-limited**: 1gbit/40ms: this machine, not the link, sets the ceiling (470 Mbit/s where the link allows 1000).",
+		"| host-limited: with 128 streams it carries 470.0 of 1000.0 Mbit/s |")
+	if n := strings.Count(md, "with 128 streams it carries"); n != 1 {
+		t.Errorf("the same evidence stands %d times", n)
+	}
+}
+
+func TestRepetitionsArePutTogether(t *testing.T) {
+	var cells []result.Cell
+	for rep, mbits := range []float64{100, 200, 600} {
+		c := cell("raw", "full", 1, mbits)
+		c.Repetition, c.RequestsOK = rep+1, 10
+		c.TTFB.P50 = &result.Quantile{Ms: []float64{50, 12000, 70}[rep], Bound: rep == 1}
+		c.LimitedBy = []string{"link", "host", "link"}[rep]
+		cells = append(cells, c)
+	}
+	md := Markdown(runOf(cells...))
+	wants(t, md, "| full |       1 |  300 (30 %) |", "| raw    |  70.0 ms |", "All 30 requests", "| link, host |")
+}
+
+const hostile = "<script>alert(1)</script>|`x`*_[a](b)@c\x1b[2J\ny"
+
+func TestHostileNamesDoNothing(t *testing.T) {
+	bad := cell(hostile, hostile, 1, 1)
+	bad.Link = hostile
+	bad.Failed, bad.FirstErrors, bad.LimitedBy = map[string]int{hostile: 1}, []string{hostile}, hostile
+	run := runOf(cell("raw", "full", 1, 1), bad)
+	run.ID, run.Settings, run.Fingerprint = hostile, map[string]string{hostile: hostile}, map[string]string{hostile: hostile}
+	run.Calibrations[0].Link, run.Calibrations[0].Notes, run.Calibrations[0].Backend = hostile, []string{hostile}, hostile
+	md := Markdown(run)
+	for _, active := range []string{"<script", "[a]", " @c", "@c", "\x1b", "`x`"} {
+		if strings.Contains(md, active) {
+			t.Errorf("Markdown holds an active %q", active)
+		}
+	}
+	columns := -1
+	for _, line := range strings.Split(md, "\n") {
+		if !strings.HasPrefix(line, "|") {
+			columns = -1
+			continue
+		}
+		n := len(regexp.MustCompile(`[^\\]\|`).FindAllString(line, -1))
+		if columns >= 0 && n != columns {
+			t.Errorf("a name adds a column: %q", line)
+		}
+		columns = n
+	}
+	if text := Text(run); strings.Contains(text, "\x1b") || strings.Contains(text, "\ny") {
+		t.Error("a name reaches the terminal unfiltered")
+	}
+}
+
+func TestWriteIsDeterministicAndNeedsOnlyTheFolder(t *testing.T) {
+	dir := t.TempDir()
+	if err := synthetic(defaultSweep).Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	var first [][]byte
+	for range 3 {
+		if err := Write(dir); err != nil {
+			t.Fatal(err)
+		}
+		for i, name := range []string{MarkdownFile} {
+			data, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(first) <= i {
+				first = append(first, data)
+			} else if string(first[i]) != string(data) {
+				t.Errorf("%s differs when it is made again", name)
+			}
+		}
+	}
+	if Write(t.TempDir()) == nil {
+		t.Error("a folder without a run has a report")
+	}
+}
+
+func TestFiguresAreWrittenSoThatTheyDoNotMislead(t *testing.T) {
+	for share, want := range map[float64]string{1: "100 %", 0.99999: "99.99 %", 0.9995: "99.95 %", 0.5: "50.0 %", 0.00001: "0.01 %", 0: "0 %"} {
+		if got := percent(share); got != want {
+			t.Errorf("percent(%v) = %q, want %q", share, got, want)
+		}
+	}
+	for ms, want := range map[float64]string{0.5: "0.50 ms", 81.46: "81.5 ms", 999.4: "999 ms", 999.6: "1.00 s", 12000: "12.0 s", 615000: "615 s"} {
+		if got := duration(ms); got != want {
+			t.Errorf("duration(%v) = %q, want %q", ms, got, want)
+		}
+	}
+}

@@ -1,0 +1,189 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// table is what all formats show; cells are plain text, not yet escaped.
+type table struct {
+	head []column
+	rows [][]string
+}
+
+type column struct {
+	name  string
+	right bool // numbers
+}
+
+func left(name string) column  { return column{name, false} }
+func right(name string) column { return column{name, true} }
+
+// goodput compares the targets of a link: Mbit/s, in brackets the share of the
+// link's ceiling, and the ratio to the baseline.
+func (v *view) goodput(l linkView) table {
+	t := table{head: []column{left("mode"), right("clients")}}
+	for _, name := range v.targets {
+		t.head = append(t.head, right(name+" Mbit/s"))
+	}
+	for _, name := range v.targets[min(1, len(v.targets)):] {
+		t.head = append(t.head, right(name+" / "+v.targets[0]))
+	}
+	for _, r := range l.rows {
+		line := []string{r.mode, strconv.Itoa(r.concurrency)}
+		for _, f := range r.figures {
+			switch {
+			case f == nil:
+				line = append(line, missing)
+			default:
+				text := megabits(f.goodput)
+				if share, ok := f.share(); ok {
+					text += " (" + wholePercent(share) + ")"
+				}
+				line = append(line, text)
+			}
+		}
+		for i := 1; i < len(v.targets); i++ {
+			if ratio, ok := r.ratio(i); ok {
+				line = append(line, threeDigits(ratio))
+			} else {
+				line = append(line, missing)
+			}
+		}
+		t.rows = append(t.rows, line)
+	}
+	return t
+}
+
+// requests tells, a row per target, how long requests took and how they ended.
+func (v *view) requests(l linkView) table {
+	t := table{head: []column{left("mode"), right("clients"), left("target"), right("TTFB p50"), right("TTFB p95"),
+		right("duration p50"), right("duration p95"), right("success"), right("failed"), right("cut"), left("limited by")}}
+	for _, r := range l.rows {
+		for i, f := range r.figures {
+			if f == nil {
+				continue
+			}
+			success := missing
+			if share, ok := f.success(); ok {
+				success = percent(share)
+			}
+			w := f.warmupQuantiles
+			t.rows = append(t.rows, []string{r.mode, strconv.Itoa(r.concurrency), v.targets[i],
+				quantile(f.ttfb.P50, w), quantile(f.ttfb.P95, w), quantile(f.duration.P50, w), quantile(f.duration.P95, w),
+				success, strconv.FormatInt(f.failed, 10), strconv.FormatInt(f.cut, 10), f.limitedBy})
+		}
+	}
+	return t
+}
+
+func (v *view) calibrations() table {
+	t := table{head: []column{left("link"), left("delay and rate by"), right("delay asked"), right("RTT"), right("allowed Mbit/s"),
+		right("unshaped Mbit/s"), right("through the link Mbit/s"), right("ceiling Mbit/s"), left("verdict")}}
+	for _, c := range v.run.Calibrations {
+		verdict := "as asked"
+		if c.HostLimited {
+			verdict = "host-limited"
+		}
+		if len(c.Notes) > 0 {
+			verdict += ": " + strings.TrimPrefix(strings.Join(c.Notes, "; "), verdict+": ")
+		}
+		unshaped, through := 0.0, ""
+		for _, m := range c.Unshaped {
+			unshaped = max(unshaped, float64(m.GoodputBits))
+		}
+		for i, m := range c.Through {
+			if i > 0 {
+				through += ", "
+			}
+			through += fmt.Sprintf("%s (%s)", megabits(float64(m.GoodputBits)), count(m.Streams, "stream"))
+		}
+		expected := missing
+		if c.ExpectedBits > 0 {
+			expected = megabits(float64(c.ExpectedBits))
+		}
+		t.rows = append(t.rows, []string{c.Link, orMissing(c.Backend), duration(c.AskedDelayMs), fmt.Sprintf("%.2f ms", c.IdleRTTMs), expected,
+			megabits(unshaped), orMissing(through), megabits(float64(c.CeilingBits)), verdict})
+	}
+	return t
+}
+
+func orMissing(s string) string {
+	if s == "" {
+		return missing
+	}
+	return s
+}
+
+// pairs shows a map, sorted by name.
+func pairs(name, value string, m map[string]string) table {
+	t := table{head: []column{left(name), left(value)}}
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		t.rows = append(t.rows, []string{k, m[k]})
+	}
+	return t
+}
+
+// section is a table with its title.
+type section struct {
+	title string
+	table table
+}
+
+// appendix is what stands behind the figures. Empty tables are left out.
+func (v *view) appendix() []section {
+	return slices.DeleteFunc([]section{
+		{"Calibration", v.calibrations()},
+		{"Settings", pairs("variable", "value", v.run.Settings)},
+		{"Machine", v.machine()},
+	}, func(s section) bool { return len(s.table.rows) == 0 })
+}
+
+// hasWarmupMark tells whether any row of a link carries warmupMark.
+func (l linkView) hasWarmupMark() bool {
+	return slices.ContainsFunc(l.rows, func(r row) bool {
+		return slices.ContainsFunc(r.figures, func(f *figures) bool { return f != nil && f.warmupQuantiles })
+	})
+}
+
+const warmupNote = warmupMark + " Fewer than one request per client began and ended inside the window, so requests of the warm-up are among these quantiles."
+
+// heading names a link, its calibration in short.
+func (l linkView) heading() (title, detail string) {
+	c := l.calibration
+	if c == nil {
+		return l.name, ""
+	}
+	parts := []string{fmt.Sprintf("RTT %.1f ms", c.IdleRTTMs), fmt.Sprintf("measured ceiling %s Mbit/s", megabits(float64(c.CeilingBits)))}
+	if c.ExpectedBits > 0 {
+		parts[1] += " of " + megabits(float64(c.ExpectedBits))
+	}
+	if c.HostLimited {
+		parts = append(parts, "host-limited")
+	}
+	return l.name, strings.Join(parts, ", ")
+}
+
+// machine shows the fingerprint and when the run took place.
+func (v *view) machine() table {
+	fingerprint := maps.Clone(v.run.Fingerprint)
+	if fingerprint == nil {
+		fingerprint = map[string]string{}
+	}
+	fingerprint["piecebench"] = v.run.Piecebench
+	t := pairs("property", "value", fingerprint)
+	finished := "no"
+	if v.run.Finished != nil {
+		finished = v.run.Finished.UTC().Format(timeFormat)
+	}
+	t.rows = append([][]string{
+		{"started", v.run.Started.UTC().Format(timeFormat)},
+		{"finished", finished},
+	}, t.rows...)
+	return t
+}
+
+const timeFormat = "2006-01-02 15:04:05 UTC"

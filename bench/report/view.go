@@ -1,0 +1,199 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"piecebench/bench/result"
+)
+
+// baselineName is the target that others are compared with, where a run has it.
+const baselineName = "raw"
+
+// view is a run in the order in which reports show it.
+type view struct {
+	run     *result.Run
+	targets []string // the baseline first, then as they ran
+	links   []linkView
+}
+
+// linkView is everything measured over one link.
+type linkView struct {
+	name        string
+	calibration *result.Calibration // nil where there is none
+	rows        []row
+}
+
+// row is one mode and concurrency of a link, with a figure for each of the
+// view's targets; nil where that target has no cell.
+type row struct {
+	link, mode  string
+	concurrency int
+	figures     []*figures
+}
+
+// figures are one target's results in one row, all repetitions together.
+type figures struct {
+	cells           []result.Cell // one a repetition
+	goodput         float64       // bits per second
+	ceiling         float64       // bits per second, 0 where unknown
+	ok, failed, cut int64
+	ttfb, duration  result.Quantiles // of the middle repetition
+	warmupQuantiles bool             // some include requests of the warm-up
+	limitedBy       string
+}
+
+// success is ok / (ok + failed), false where nothing finished.
+func (f *figures) success() (float64, bool) {
+	if f.ok+f.failed == 0 {
+		return 0, false
+	}
+	return float64(f.ok) / float64(f.ok+f.failed), true
+}
+
+// share is goodput / ceiling, false where no ceiling is known.
+func (f *figures) share() (float64, bool) {
+	if f.ceiling <= 0 {
+		return 0, false
+	}
+	return f.goodput / f.ceiling, true
+}
+
+// ratio is a target's goodput over the baseline's, false where either has no
+// cell or the baseline delivered nothing.
+func (r row) ratio(target int) (float64, bool) {
+	f, base := r.figures[target], r.figures[0]
+	if f == nil || base == nil || base.goodput <= 0 {
+		return 0, false
+	}
+	return f.goodput / base.goodput, true
+}
+
+func newView(run *result.Run) *view {
+	v := &view{run: run}
+	modes := map[string]int{} // mode -> order of first appearance
+	for _, c := range run.Cells {
+		if !slices.Contains(v.targets, c.Target) {
+			v.targets = append(v.targets, c.Target)
+		}
+		if _, ok := modes[c.Mode]; !ok {
+			modes[c.Mode] = len(modes)
+		}
+	}
+	if i := slices.Index(v.targets, baselineName); i > 0 {
+		v.targets = slices.Insert(slices.Delete(v.targets, i, i+1), 0, baselineName)
+	}
+	for i := range run.Calibrations {
+		v.link(run.Calibrations[i].Link).calibration = &run.Calibrations[i]
+	}
+	type place struct {
+		link, mode  string
+		concurrency int
+	}
+	found := map[place]*row{}
+	var order []*row
+	for _, c := range run.Cells {
+		at := place{c.Link, c.Mode, c.Concurrency}
+		r := found[at]
+		if r == nil {
+			r = &row{link: c.Link, mode: c.Mode, concurrency: c.Concurrency, figures: make([]*figures, len(v.targets))}
+			found[at] = r
+			order = append(order, r)
+		}
+		t := slices.Index(v.targets, c.Target)
+		if r.figures[t] == nil {
+			r.figures[t] = &figures{}
+		}
+		r.figures[t].cells = append(r.figures[t].cells, c)
+	}
+	for _, r := range order {
+		for _, f := range r.figures {
+			if f != nil {
+				f.combine()
+			}
+		}
+		l := v.link(r.link)
+		l.rows = append(l.rows, *r)
+	}
+	for i := range v.links {
+		slices.SortStableFunc(v.links[i].rows, func(a, b row) int {
+			return cmp.Or(cmp.Compare(modes[a.mode], modes[b.mode]), cmp.Compare(a.concurrency, b.concurrency))
+		})
+	}
+	return v
+}
+
+func (v *view) link(name string) *linkView {
+	for i := range v.links {
+		if v.links[i].name == name {
+			return &v.links[i]
+		}
+	}
+	v.links = append(v.links, linkView{name: name})
+	return &v.links[len(v.links)-1]
+}
+
+// rows returns the rows of all links.
+func (v *view) rows() []row {
+	var all []row
+	for _, l := range v.links {
+		all = append(all, l.rows...)
+	}
+	return all
+}
+
+// combine puts the repetitions together: counts and bytes add up, quantiles
+// are those of the middle repetition.
+func (f *figures) combine() {
+	var bytes int64
+	var seconds float64
+	var ttfb, total []result.Quantiles
+	var limits []string
+	for _, c := range f.cells {
+		f.ok += c.RequestsOK
+		f.failed += c.RequestsFailed()
+		f.cut += c.RequestsCut
+		bytes += c.WindowBytes
+		seconds += c.WindowS
+		f.ceiling = max(f.ceiling, float64(c.CeilingBits))
+		f.warmupQuantiles = f.warmupQuantiles || c.WarmupQuantiles
+		ttfb, total = append(ttfb, c.TTFB), append(total, c.Duration)
+		if c.LimitedBy != "" && !slices.Contains(limits, c.LimitedBy) {
+			limits = append(limits, c.LimitedBy)
+		}
+	}
+	f.goodput = float64(bytes) * 8 / seconds
+	f.ttfb, f.duration = middle(ttfb), middle(total)
+	f.limitedBy = strings.Join(limits, ", ")
+}
+
+func middle(all []result.Quantiles) result.Quantiles {
+	pick := func(of func(result.Quantiles) *result.Quantile) *result.Quantile {
+		var seen []*result.Quantile
+		for _, q := range all {
+			if q := of(q); q != nil {
+				seen = append(seen, q)
+			}
+		}
+		if len(seen) == 0 {
+			return nil
+		}
+		slices.SortFunc(seen, func(a, b *result.Quantile) int {
+			// A bound lies above every value that is known to be as great.
+			if c := cmp.Compare(a.Ms, b.Ms); c != 0 || a.Bound == b.Bound {
+				return c
+			}
+			if a.Bound {
+				return 1
+			}
+			return -1
+		})
+		return seen[len(seen)/2]
+	}
+	return result.Quantiles{
+		P50: pick(func(q result.Quantiles) *result.Quantile { return q.P50 }),
+		P95: pick(func(q result.Quantiles) *result.Quantile { return q.P95 }),
+		P99: pick(func(q result.Quantiles) *result.Quantile { return q.P99 }),
+	}
+}
