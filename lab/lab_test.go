@@ -1,0 +1,182 @@
+package lab_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"piecebench/lab"
+	"piecebench/lab/labtest"
+)
+
+func config(t *testing.T) lab.Config {
+	labtest.NeedRoot(t)
+	root := labtest.Install(t, "piece-gateway", "netem-agent")
+	return lab.Config{
+		Data: labtest.Dataset(t), Bin: filepath.Join(root, "bin"), NginxConf: filepath.Join(root, "nginx", "nginx.conf"),
+		Store: "unsealed", Backend: "auto",
+	}
+}
+
+// newLab returns a lab with a name that no other test process uses.
+func newLab(t *testing.T, suffix string) lab.Lab {
+	t.Helper()
+	l, err := lab.Named(fmt.Sprintf("t%d-%s", os.Getpid(), suffix))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Down(); err != nil {
+			t.Error("taking the lab down:", err)
+		}
+		_ = os.RemoveAll(l.Dir())
+	})
+	return l
+}
+
+func up(t *testing.T, l lab.Lab, cfg lab.Config) {
+	t.Helper()
+	if err := l.Up(cfg); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fetch gets a URL from where the lab's clients are.
+func fetch(t *testing.T, l lab.Lab, url string) string {
+	t.Helper()
+	out, err := l.Command("curl", "-sS", "--fail", "--max-time", "10", "-o", "/dev/null", "-w", "%{http_code} %{size_download}", url).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v: %s", url, err, out)
+	}
+	return string(out)
+}
+
+func serverPIDs(t *testing.T, l lab.Lab) string {
+	t.Helper()
+	out, err := exec.Command("ip", "netns", "pids", l.ServerNamespace()).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+func hostSetting(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("/proc/sys", strings.ReplaceAll(name, ".", "/")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func TestUpServesBothTargetsAndDownLeavesNothing(t *testing.T) {
+	cfg := config(t)
+	allowed := hostSetting(t, "net.ipv4.tcp_allowed_congestion_control")
+	l := newLab(t, "a")
+	up(t, l, cfg)
+	if after := hostSetting(t, "net.ipv4.tcp_allowed_congestion_control"); after != allowed {
+		t.Errorf("the host's allowed congestion control is %q, was %q", after, allowed)
+	}
+	for _, v := range l.Environment() {
+		name, value, _ := strings.Cut(v, "=")
+		if name != "LAB_TARGETS" {
+			continue
+		}
+		flat, err := filepath.Glob(filepath.Join(cfg.Data, "flat", "*"))
+		if err != nil || len(flat) != 2 {
+			t.Fatal(flat, err)
+		}
+		for _, target := range strings.Split(value, ",") {
+			_, url, _ := strings.Cut(target, "=")
+			if got := fetch(t, l, strings.ReplaceAll(url, "{piece}", filepath.Base(flat[0]))); got != "200 8323072" {
+				t.Errorf("%s: %s; want the 8323072 bytes of a piece", target, got)
+			}
+		}
+	}
+	before := serverPIDs(t, l)
+	up(t, l, cfg)
+	if after := serverPIDs(t, l); after != before {
+		t.Errorf("a second up changed the servers' processes: %q, then %q", before, after)
+	}
+	other := cfg
+	other.Store = "flat"
+	if err := l.Up(other); err == nil || !strings.Contains(err.Error(), "another configuration") {
+		t.Errorf("up with another configuration: %v", err)
+	}
+	if err := l.Down(); err != nil {
+		t.Fatal(err)
+	}
+	if l.Exists() {
+		t.Error("a namespace is left")
+	}
+	for _, pid := range strings.Fields(before) {
+		if _, err := os.Stat("/proc/" + pid); err == nil {
+			t.Errorf("process %s is left", pid)
+		}
+	}
+	if err := l.Down(); err != nil {
+		t.Error("down of what is down:", err)
+	}
+}
+
+func TestTwoLabsCoexist(t *testing.T) {
+	cfg := config(t)
+	a, b := newLab(t, "a"), newLab(t, "b")
+	up(t, a, cfg)
+	up(t, b, cfg)
+	if err := a.Down(); err != nil {
+		t.Fatal(err)
+	}
+	if got := fetch(t, b, "http://198.18.1.2:7777/healthz"); !strings.HasPrefix(got, "200") {
+		t.Errorf("lab b answers %s after lab a went down", got)
+	}
+}
+
+func TestUpAfterACrashStartsAnew(t *testing.T) {
+	cfg := config(t)
+	l := newLab(t, "a")
+	up(t, l, cfg)
+	for _, pid := range strings.Fields(serverPIDs(t, l)) {
+		var n int
+		fmt.Sscan(pid, &n)
+		if err := syscall.Kill(n, syscall.SIGKILL); err != nil && err != syscall.ESRCH {
+			t.Fatal(err)
+		}
+	}
+	up(t, l, cfg)
+	if got := fetch(t, l, "http://198.18.1.2:7777/healthz"); !strings.HasPrefix(got, "200") {
+		t.Errorf("after a crash and up: %s", got)
+	}
+}
+
+func TestAPartThatDoesNotStartIsNamedAndNothingIsLeft(t *testing.T) {
+	cfg := config(t)
+	broken := filepath.Join(cfg.Bin, "piece-gateway")
+	if err := os.WriteFile(broken, []byte("#!/bin/sh\necho the sector is on fire >&2\nexit 2\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	l := newLab(t, "a")
+	err := l.Up(cfg)
+	if err == nil || !strings.Contains(err.Error(), "gateway did not start") || !strings.Contains(err.Error(), "the sector is on fire") {
+		t.Errorf("error %v; want the gateway and the end of its log", err)
+	}
+	if l.Exists() {
+		t.Error("a namespace is left")
+	}
+}
+
+func TestMissingDatasetIsRefused(t *testing.T) {
+	cfg := config(t)
+	cfg.Data = t.TempDir()
+	l := newLab(t, "a")
+	if err := l.Up(cfg); err == nil || !strings.Contains(err.Error(), "piecebench dataset create") {
+		t.Errorf("error %v", err)
+	}
+	if l.Exists() {
+		t.Error("a namespace is left")
+	}
+}

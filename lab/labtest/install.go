@@ -1,0 +1,63 @@
+// Package labtest lays out an installation of piecebench and a small dataset
+// for tests that run the real programs.
+package labtest
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"piecebench/piece/dataset"
+)
+
+// Install builds the named programs into a folder laid out like a checkout,
+// bin/ with k6/scripts and nginx/ beside it, and returns the folder.
+func Install(t *testing.T, programs ...string) string {
+	t.Helper()
+	root := t.TempDir()
+	checkout := checkout()
+	for _, program := range programs {
+		source := "./cmd/" + program
+		if program == "k6" {
+			source = "./k6"
+		}
+		build := exec.Command("go", "build", "-o", filepath.Join(root, "bin", program), source)
+		build.Dir = checkout
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("building %s: %v\n%s", program, err, out)
+		}
+	}
+	for _, part := range []string{"k6", "nginx"} {
+		if err := os.Symlink(filepath.Join(checkout, part), filepath.Join(root, part)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+func checkout() string {
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Join(filepath.Dir(file), "..", "..")
+}
+
+// Dataset makes two pieces of 8 MiB and returns their folder.
+func Dataset(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "data")
+	if _, err := dataset.Create(context.Background(), dir, dataset.Params{Pieces: 2, PieceSize: 8 << 20, Seed: 1}, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// NeedRoot skips a test that makes network namespaces.
+func NeedRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("SKIPPED: needs root to make network namespaces")
+	}
+}
