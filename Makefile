@@ -37,7 +37,7 @@ build: $(BINARIES:%=bin/%) ## the binaries, into bin/
 # go build knows what has changed; asking it is cheap.
 .PHONY: $(BINARIES:%=bin/%)
 bin/k6: PACKAGE := ./k6
-bin/%: PACKAGE ?= ./cmd/$*
+bin/%: PACKAGE ?= ./cmd/$(@F)
 $(BINARIES:%=bin/%): | bin
 	@go build -o $@ $(PACKAGE)
 bin:
