@@ -85,6 +85,9 @@ type Proc struct {
 	Command string `json:"command"` // empty when nothing listens
 	PIDs    []int  `json:"pids"`
 	Usage
+	// Problem says why there are no processes, for example that they are in
+	// another PID namespace; empty when all is well.
+	Problem string `json:"problem,omitempty"`
 }
 
 // Usage is the use of one or more processes.

@@ -1,0 +1,95 @@
+// Command netem-agent shapes a device's egress and serves the API to do so.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"piecebench/netem"
+)
+
+func main() {
+	var o options
+	command := &cobra.Command{
+		Use:   "netem-agent --device DEVICE",
+		Short: "Make a network device a link of a given rate, delay and loss",
+		Long: `netem-agent shapes the egress of a device in its own network namespace, and
+serves an API to set and measure the link (GET and PUT /link, GET /procs, /blob,
+/metrics, /healthz). The link is none until it is set. On SIGTERM or SIGINT
+everything is put back as it was; if it is killed, the traffic stays shaped or stops.`,
+		Args:          cobra.NoArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), unix.SIGTERM, unix.SIGINT)
+			defer stop()
+			return o.run(ctx)
+		},
+	}
+	flags := command.Flags()
+	flags.StringVar(&o.device, "device", "", "device whose egress is shaped (required)")
+	flags.StringVar(&o.listen, "listen", ":9100", "address of the API")
+	flags.StringVar(&o.backend, "backend", netem.Auto, "kernel (tc netem), userspace (delay line on the return path), or auto")
+	flags.IntSliceVar(&o.ports, "ports", nil, "ports of the servers whose CPU time and memory /procs reports")
+	flags.BoolVar(&o.logCommands, "log-commands", true, "write each command that changes something to stderr")
+	if err := command.MarkFlagRequired("device"); err != nil {
+		panic(err)
+	}
+	if err := command.ExecuteContext(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, "netem-agent:", err)
+		os.Exit(2)
+	}
+}
+
+type options struct {
+	device, listen, backend string
+	ports                   []int
+	logCommands             bool
+}
+
+func (o options) run(ctx context.Context) (err error) {
+	for _, port := range o.ports {
+		if port < 1 || port > 65535 {
+			return fmt.Errorf("port %d is not a TCP port: use --ports 8080,7777", port)
+		}
+	}
+	listener, err := net.Listen("tcp", o.listen)
+	if err != nil {
+		return fmt.Errorf("%w: choose another address with --listen", err)
+	}
+	defer listener.Close()
+
+	log := io.Writer(os.Stderr)
+	if !o.logCommands {
+		log = io.Discard
+	}
+	agent, err := netem.Open(o.device, o.backend, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, agent.Close()) }()
+	handler, err := netem.Handler(agent, o.ports)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	fmt.Fprintf(os.Stderr, "# netem-agent shapes %s, API on %s\n", o.device, listener.Addr())
+	select {
+	case <-ctx.Done():
+		return server.Close()
+	case err := <-failed:
+		return err
+	}
+}

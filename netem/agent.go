@@ -1,0 +1,149 @@
+// Package netem is the link agent: it makes the egress of a device a link of a
+// given rate, delay and loss, and serves the API that sets and measures it.
+package netem
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os/exec"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"piecebench/netem/client"
+	"piecebench/netem/delayline"
+	"piecebench/netem/link"
+)
+
+// Agent owns the shaping of one device, in the network namespace of the process.
+type Agent struct {
+	mu      sync.Mutex
+	device  *device
+	backend backend
+	reason  string
+	spec    link.Spec
+	lock    net.Listener
+}
+
+// Open takes over a device: it removes what an agent that was killed has left,
+// and chooses the backend. The link is then none. Every command that changes
+// something is written to log.
+func Open(deviceName, backendName string, log io.Writer) (*Agent, error) {
+	if err := checkEnvironment(); err != nil {
+		return nil, err
+	}
+	// Abstract sockets belong to the network namespace, and go with the process.
+	lock, err := net.Listen("unix", "@piecebench-netem-agent")
+	if err != nil {
+		return nil, fmt.Errorf("another netem-agent runs in this network namespace (%w): stop it first", err)
+	}
+	a, err := open(deviceName, backendName, log)
+	if err != nil {
+		lock.Close()
+		return nil, err
+	}
+	a.lock = lock
+	return a, nil
+}
+
+func open(deviceName, backendName string, log io.Writer) (*Agent, error) {
+	d, err := openDevice(commands{log}, deviceName)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.refuseForeign(); err != nil {
+		return nil, err
+	}
+	if d.dirty() {
+		fmt.Fprintf(log, "# an agent was killed here: putting back what it changed\n")
+	}
+	if err := (&userspace{device: d}).restore(); err != nil {
+		return nil, fmt.Errorf("clean up after an agent that was killed: %w", err)
+	}
+	b, reason, err := openBackend(backendName, d)
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(log, "# backend %s: %s\n", b.name(), reason)
+	return &Agent{device: d, backend: b, reason: reason}, nil
+}
+
+func checkEnvironment() error {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var caps [2]unix.CapUserData
+	if err := unix.Capget(&header, &caps[0]); err != nil {
+		return fmt.Errorf("read this process's capabilities: %w", err)
+	}
+	if caps[0].Effective&(1<<unix.CAP_NET_ADMIN) == 0 {
+		return errors.New("no CAP_NET_ADMIN: run as root (docker: --cap-add NET_ADMIN)")
+	}
+	for _, tool := range []string{"ip", "tc"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			return fmt.Errorf("no %s command: install iproute2", tool)
+		}
+	}
+	return nil
+}
+
+// Set changes the link, and returns it as the kernel reports it. When it fails,
+// the link is what it was before, as far as that can still be set.
+func (a *Agent) Set(spec link.Spec) (client.State, error) {
+	spec.Delay = spec.Delay.Round(time.Microsecond)
+	if err := spec.Validate(); err != nil {
+		return client.State{}, badSettingError{err}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.backend.set(spec); err != nil {
+		err = fmt.Errorf("set link %s: %w", spec, err)
+		if back := a.backend.set(a.spec); back != nil {
+			err = fmt.Errorf("%w; and back to %s: %w", err, a.spec, back)
+		}
+		return client.State{}, err
+	}
+	a.spec = spec
+	return a.state()
+}
+
+// State returns the link as the kernel reports it.
+func (a *Agent) State() (client.State, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.state()
+}
+
+func (a *Agent) state() (client.State, error) {
+	state, err := a.backend.state()
+	state.Backend, state.BackendReason, state.Device = a.backend.name(), a.reason, a.device.iface
+	return state, err
+}
+
+// Healthy returns an error when the link no longer carries traffic.
+func (a *Agent) Healthy() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.backend.healthy()
+}
+
+// Close puts back everything as it was before.
+func (a *Agent) Close() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return errors.Join(a.backend.restore(), a.lock.Close())
+}
+
+// badSettingError is a link that cannot be, on any machine.
+type badSettingError struct{ error }
+
+// lateness returns how late packets left the delay line, if there is one.
+func (a *Agent) lateness() (delayline.Histogram, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if u, ok := a.backend.(*userspace); ok && u.line != nil {
+		return u.line.Stats().Lateness, true
+	}
+	return delayline.Histogram{}, false
+}

@@ -1,0 +1,99 @@
+package netem
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"piecebench/netem/client"
+	"piecebench/netem/delayline"
+	"piecebench/netem/link"
+)
+
+// A backend makes a link on one device. The agent calls one method at a time.
+type backend interface {
+	name() string
+	// set changes the link to a valid spec from whatever it is, in such an order
+	// that no packet meets less than the lesser of both, and checks the result.
+	set(link.Spec) error
+	// state reads the link back from the kernel.
+	state() (client.State, error)
+	// healthy returns an error when the link has stopped to carry traffic.
+	healthy() error
+	// restore puts everything back as it was before the first agent. It must
+	// also do so after an agent that was killed.
+	restore() error
+}
+
+// Auto lets the agent choose a backend.
+const Auto = "auto"
+
+// openBackend returns the backend asked for, or the best one that works, and
+// why. The device must be clean.
+func openBackend(asked string, d *device) (backend, string, error) {
+	switch asked {
+	case Auto, client.Kernel, client.Userspace:
+	default:
+		return nil, "", fmt.Errorf("backend %q is not known: use %s, %s or %s", asked, Auto, client.Kernel, client.Userspace)
+	}
+	if err := d.probe("tbf", "rate", "1gbit", "burst", "128kb", "limit", "1mb"); err != nil {
+		return nil, "", fmt.Errorf("this kernel cannot limit a rate: %w: %s", err, mend("sch_tbf"))
+	}
+	reason := "asked for"
+	if asked != client.Userspace {
+		err := d.probe("netem", "limit", "1000")
+		if err == nil {
+			if asked == Auto {
+				reason = "sch_netem works here"
+			}
+			return &kernel{device: d}, reason, nil
+		}
+		if asked == client.Kernel {
+			return nil, "", fmt.Errorf("this kernel cannot delay packets: %w: %s, or use --backend userspace", err, mend("sch_netem"))
+		}
+		fmt.Fprintln(d.log, "#", err)
+		reason = "sch_netem does not work here; for the kernel backend: " + mend("sch_netem")
+	}
+	tun, err := delayline.CreateTUN(tunName)
+	if err != nil {
+		return nil, "", fmt.Errorf("backend userspace: %w", err)
+	}
+	unix.Close(tun)
+	return &userspace{device: d}, reason, nil
+}
+
+// probe adds a qdisc and removes it: modules are loaded by that, and a kernel
+// without them says so. Packets pass it as they do without.
+func (d *device) probe(params ...string) error {
+	if err := d.setQdisc([]string{"root"}, rootHandle, params); err != nil {
+		return err
+	}
+	root, _, err := d.qdiscs()
+	if err == nil && (root == nil || root.Kind != params[0]) {
+		err = fmt.Errorf("tc accepts %s, and then does not show it", params[0])
+	}
+	return errors.Join(err, d.clearQdiscs())
+}
+
+// mend names what to do about a missing kernel module.
+func mend(module string) string {
+	release := "$(uname -r)"
+	var uts unix.Utsname
+	if unix.Uname(&uts) == nil {
+		release = unix.ByteSliceToString(uts.Release[:])
+	}
+	install := "install linux-modules-extra-" + release + " or kernel-modules-extra-" + release
+	if text, err := os.ReadFile("/etc/os-release"); err == nil {
+		like := string(text)
+		switch {
+		case strings.Contains(like, "ID=ubuntu"), strings.Contains(like, "ID=debian"):
+			install = "apt-get install linux-modules-extra-" + release
+		case strings.Contains(like, "ID=fedora"), strings.Contains(like, "rhel"):
+			install = "dnf install kernel-modules-extra-" + release
+		}
+	}
+	return "modprobe " + module + ", after " + install + " where it is missing"
+}

@@ -1,0 +1,263 @@
+// Package delayline holds IP packets for a fixed time: what is read from a TUN
+// device is written back to it that much later, in order.
+package delayline
+
+import (
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// quantum is the pause after work was done: it bounds the wake-ups to 5000
+	// a second however many packets pass, and is what a packet can be late for
+	// it, once when it comes and once when it goes.
+	quantum = 200 * time.Microsecond
+
+	// batch is how many packets are read, and then written, at a time. A write
+	// carries the packet through the kernel's TCP, and the data that it
+	// releases to the other end: tens of microseconds.
+	batch = 64
+)
+
+// Line is a delay line that runs on a thread of its own.
+type Line struct {
+	fd   int // the TUN device
+	wake int // an eventfd
+	mtu  int
+
+	want     atomic.Pointer[setting]
+	meters   atomic.Pointer[meters]
+	queued   atomic.Int64
+	priority string
+	done     chan struct{} // closed when the thread has ended, with err
+	err      error
+}
+
+type setting struct {
+	delay time.Duration
+	size  int // of the ring, bytes
+	stop  bool
+}
+
+// meters are counted from zero at each setting.
+type meters struct {
+	packets, dropped atomic.Int64
+	lateness         lateness
+}
+
+// Stats is what a line did since it was last set.
+type Stats struct {
+	Packets  int64 // sent on
+	Dropped  int64 // lost for want of memory, or because the kernel did not take them back
+	Queued   int64 // held now
+	Lateness Histogram
+	Priority string // scheduling of the thread: "fifo 10", "nice -20", "nice 0"
+}
+
+// Start runs a line on a non-blocking TUN device, which it owns from now on.
+// mtu is the device's.
+func Start(tun, mtu int, delay time.Duration, size int) (*Line, error) {
+	wake, err := unix.Eventfd(0, unix.EFD_NONBLOCK|unix.EFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("delay line: eventfd: %w", err)
+	}
+	l := &Line{fd: tun, wake: wake, mtu: mtu, done: make(chan struct{})}
+	l.want.Store(&setting{delay: delay, size: size})
+	l.meters.Store(new(meters))
+	ready := make(chan struct{})
+	go func() {
+		// Never unlocked: the thread ends with the goroutine, and its priority with it.
+		runtime.LockOSThread()
+		l.priority = raisePriority()
+		close(ready)
+		l.err = l.run()
+		close(l.done)
+	}()
+	<-ready
+	return l, nil
+}
+
+// Set changes the delay, of the packets already held too, and the memory, and
+// counts anew.
+func (l *Line) Set(delay time.Duration, size int) error {
+	l.want.Store(&setting{delay: delay, size: size})
+	l.meters.Store(new(meters))
+	return l.notify()
+}
+
+// Delay returns the delay as set.
+func (l *Line) Delay() time.Duration { return l.want.Load().delay }
+
+// Stats returns what the line did since it was last set.
+func (l *Line) Stats() Stats {
+	m := l.meters.Load()
+	return Stats{
+		Packets:  m.packets.Load(),
+		Dropped:  m.dropped.Load(),
+		Queued:   l.queued.Load(),
+		Lateness: m.lateness.snapshot(),
+		Priority: l.priority,
+	}
+}
+
+// Close sends on at once what is held and closes the device, which removes it.
+func (l *Line) Close() error {
+	l.want.Store(&setting{stop: true, size: l.want.Load().size})
+	if err := l.notify(); err != nil {
+		return err
+	}
+	<-l.done
+	unix.Close(l.wake)
+	unix.Close(l.fd)
+	return l.err
+}
+
+// Err returns why the line ended by itself, or nil while it runs.
+func (l *Line) Err() error {
+	select {
+	case <-l.done:
+		return l.err
+	default:
+		return nil
+	}
+}
+
+func (l *Line) notify() error {
+	one := [8]byte{1} // any number but 0 in either byte order
+	if _, err := unix.Write(l.wake, one[:]); err != nil && err != unix.EAGAIN {
+		return fmt.Errorf("delay line: wake its thread: %w", err)
+	}
+	return nil
+}
+
+// state is what only the thread touches.
+type state struct {
+	*setting
+	*meters
+	ring      *ring
+	overflow  []byte
+	start     time.Time
+	lastEmpty time.Duration // when the device was last seen empty
+}
+
+// run moves packets until it is told to stop. It allocates nothing, so that no
+// garbage collection is due to it.
+func (l *Line) run() error {
+	s := &state{
+		setting:  l.want.Load(),
+		meters:   l.meters.Load(),
+		overflow: make([]byte, l.mtu),
+		start:    time.Now(),
+	}
+	s.ring = newRing(s.size)
+	for {
+		if want := l.want.Load(); want != s.setting {
+			s.apply(want)
+		}
+		s.meters = l.meters.Load()
+		read, err := l.read(s)
+		if err != nil {
+			return err
+		}
+		written := l.write(s)
+		l.queued.Store(int64(s.ring.count))
+		switch {
+		case read == batch || written == batch: // there is more to do
+		case s.stop && s.ring.count == 0:
+			return nil
+		case read+written > 0:
+			nap()
+		default:
+			if err := l.wait(s); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (s *state) apply(want *setting) {
+	if want.size != s.size {
+		var lost int
+		s.ring, lost = s.ring.resized(want.size)
+		s.dropped.Add(int64(lost))
+	}
+	s.setting = want
+}
+
+// read takes up to a batch of packets from the device.
+func (l *Line) read(s *state) (int, error) {
+	for n := range batch {
+		room := s.ring.reserve(l.mtu)
+		full := room == nil
+		if full {
+			room = s.overflow
+		}
+		size, err := unix.Read(l.fd, room)
+		now := time.Since(s.start)
+		switch {
+		case err == unix.EAGAIN:
+			s.lastEmpty = now
+			return n, nil
+		case err == unix.EINTR:
+		case err != nil:
+			return n, fmt.Errorf("delay line: read the TUN device: %w", err)
+		case full:
+			s.dropped.Add(1)
+		default:
+			s.ring.commit(size, now, now-s.lastEmpty)
+		}
+	}
+	return batch, nil
+}
+
+// write sends on up to a batch of the packets whose time has come.
+func (l *Line) write(s *state) int {
+	for n := range batch {
+		if s.ring.count == 0 {
+			return n
+		}
+		packet, arrival, unread := s.ring.front()
+		late := time.Since(s.start) - arrival - s.delay
+		if late < 0 {
+			return n
+		}
+		if _, err := unix.Write(l.fd, packet); err != nil {
+			s.dropped.Add(1)
+		} else {
+			s.packets.Add(1)
+			s.lateness.add(late + unread)
+		}
+		s.ring.pop()
+	}
+	return batch
+}
+
+func nap() {
+	pause := unix.NsecToTimespec(int64(quantum))
+	_ = unix.Nanosleep(&pause, nil) // a signal may cut it short, which does no harm
+}
+
+// wait sleeps until a packet comes, the oldest one is due, or the line is set.
+func (l *Line) wait(s *state) error {
+	fds := [...]unix.PollFd{{Fd: int32(l.fd), Events: unix.POLLIN}, {Fd: int32(l.wake), Events: unix.POLLIN}}
+	var timeout *unix.Timespec
+	if s.ring.count > 0 {
+		_, arrival, _ := s.ring.front()
+		t := unix.NsecToTimespec(int64(max(arrival+s.delay-time.Since(s.start), 0)))
+		timeout = &t
+	}
+	if _, err := unix.Ppoll(fds[:], timeout, nil); err != nil && err != unix.EINTR {
+		return fmt.Errorf("delay line: wait for the TUN device: %w", err)
+	}
+	if fds[1].Revents != 0 {
+		var count [8]byte
+		_, _ = unix.Read(l.wake, count[:])
+	}
+	// The device was empty until now.
+	s.lastEmpty = time.Since(s.start)
+	return nil
+}

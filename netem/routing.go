@@ -1,0 +1,164 @@
+package netem
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strconv"
+)
+
+// The detour of the return path: IPv4 packets that come in through the shaped
+// device are routed into the TUN device, and what comes out of that is
+// delivered as usual. Local addresses are looked up in the table local, whose
+// rule is the very first by default: it moves behind the rules of the detour.
+const (
+	tunName     = "netem0"
+	detourTable = "9100"
+	localPref   = "9109"
+)
+
+// Each rule names a protocol: a rule without would catch the lookup of an ARP
+// request too, and the device would fall silent.
+var detourRules = []struct{ pref, protocol string }{{"9101", "tcp"}, {"9102", "udp"}, {"9103", "icmp"}}
+
+// IPv6 has no detour. Its connections are refused, or they would be the one
+// way around the delay.
+var closedRules = []struct{ pref, protocol string }{{"9101", "tcp"}, {"9102", "udp"}}
+
+type rule struct {
+	Pref     int    `json:"priority"`
+	Table    string `json:"table"`
+	Iif      string `json:"iif"`
+	Protocol string `json:"ipproto"`
+}
+
+func rules(family string) (map[string]rule, error) {
+	var list []rule
+	if err := query(&list, "ip", family, "-j", "rule"); err != nil {
+		return nil, err
+	}
+	byPref := map[string]rule{}
+	for _, r := range list {
+		byPref[strconv.Itoa(r.Pref)] = r
+	}
+	return byPref, nil
+}
+
+type route struct {
+	Type  string `json:"type"`
+	Dst   string `json:"dst"`
+	Dev   string `json:"dev"`
+	Table string `json:"table"`
+}
+
+func detourRoutes() ([]route, error) {
+	var all []route
+	// Asking for one table is an error while it does not exist.
+	if err := query(&all, "ip", "-4", "-j", "route", "show", "table", "all"); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(r route) bool { return r.Table != detourTable }), nil
+}
+
+// addDetour sends the return path through the TUN device. The unreachable route
+// is there first and stays when the device has gone: a delay line that dies
+// stops the traffic.
+func (d *device) addDetour() error {
+	steps := [][]string{
+		{"ip", "-4", "route", "replace", "unreachable", "default", "metric", "4294967295", "table", detourTable},
+		{"ip", "-4", "route", "replace", "default", "dev", tunName, "table", detourTable},
+	}
+	for _, step := range steps {
+		if err := d.run(step...); err != nil {
+			return err
+		}
+	}
+	if hasIPv6() {
+		if err := d.moveLocal("-6"); err != nil {
+			return err
+		}
+		for _, r := range closedRules {
+			if err := d.run("ip", "-6", "rule", "add", "pref", r.pref, "iif", d.iface, "ipproto", r.protocol, "prohibit"); err != nil {
+				return err
+			}
+		}
+	}
+	if err := d.moveLocal("-4"); err != nil {
+		return err
+	}
+	for _, r := range detourRules {
+		if err := d.run("ip", "-4", "rule", "add", "pref", r.pref, "iif", d.iface, "ipproto", r.protocol, "lookup", detourTable); err != nil {
+			return err
+		}
+	}
+	return d.checkDetour()
+}
+
+func (d *device) moveLocal(family string) error {
+	if err := d.run("ip", family, "rule", "add", "pref", localPref, "lookup", "local"); err != nil {
+		return err
+	}
+	return d.run("ip", family, "rule", "del", "pref", "0")
+}
+
+// checkDetour reads back what addDetour did.
+func (d *device) checkDetour() error {
+	have, err := rules("-4")
+	if err != nil {
+		return err
+	}
+	for _, r := range detourRules {
+		if got := have[r.pref]; got.Iif != d.iface || got.Protocol != r.protocol || got.Table != detourTable {
+			return errors.New("the kernel does not show the ip rule that delays " + r.protocol + " from " + d.iface)
+		}
+	}
+	if _, local := have["0"]; local {
+		return errors.New("the kernel shows an ip rule of preference 0, before those of the delay line")
+	}
+	routes, err := detourRoutes()
+	if err != nil {
+		return err
+	}
+	for _, r := range routes {
+		if r.Dst == "default" && r.Dev == tunName {
+			return nil
+		}
+	}
+	return errors.New("the kernel does not show the route into " + tunName + " in table " + detourTable)
+}
+
+// removeDetour undoes addDetour, in full or what there is of it.
+func (d *device) removeDetour() error {
+	var errs []error
+	for _, family := range []string{"-4", "-6"} {
+		if family == "-6" && !hasIPv6() {
+			continue
+		}
+		have, err := rules(family)
+		if err != nil {
+			return err
+		}
+		for _, r := range detourRules {
+			if _, ok := have[r.pref]; ok {
+				errs = append(errs, d.run("ip", family, "rule", "del", "pref", r.pref))
+			}
+		}
+		if _, moved := have[localPref]; !moved {
+			continue
+		}
+		if _, ok := have["0"]; !ok {
+			errs = append(errs, d.run("ip", family, "rule", "add", "pref", "0", "lookup", "local"))
+		}
+		errs = append(errs, d.run("ip", family, "rule", "del", "pref", localPref))
+	}
+	routes, err := detourRoutes()
+	if err == nil && len(routes) > 0 {
+		err = d.run("ip", "-4", "route", "flush", "table", detourTable)
+	}
+	return errors.Join(append(errs, err)...)
+}
+
+func hasIPv6() bool {
+	_, err := os.Stat("/proc/sys/net/ipv6")
+	return err == nil
+}

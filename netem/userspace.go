@@ -1,0 +1,210 @@
+package netem
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"piecebench/netem/client"
+	"piecebench/netem/delayline"
+	"piecebench/netem/link"
+)
+
+// userspace makes the link without sch_netem. The rate is the kernel's tbf on
+// the egress. The delay is on the way back: packets from the clients pass a
+// delay line before they are delivered. TCP sees the same RTT, and only about
+// one packet passes for every thirteen of data.
+type userspace struct {
+	*device
+	line *delayline.Line // nil without a delay
+	loss *nftLoss        // nil without loss
+}
+
+func (u *userspace) name() string { return client.Userspace }
+
+// The TUN device's own queue takes what comes while the delay line's thread
+// waits for a CPU: 100 ms of the packets of a 10 Gbit/s link.
+const tunQueue = 10_000
+
+// Memory of the delay line: what the link's rate brings in its delay, if the
+// clients sent as fast as the servers do, and as much again for headers.
+const (
+	minLineBytes = 4 << 20
+	maxLineBytes = 256 << 20
+)
+
+func lineBytes(spec link.Spec) int {
+	if spec.RateBits == 0 {
+		return maxLineBytes
+	}
+	return int(min(max(2*spec.BDP(), minLineBytes), maxLineBytes))
+}
+
+func (u *userspace) set(spec link.Spec) error {
+	if err := u.setLoss(spec); err != nil {
+		return err
+	}
+	want := shapeOf(spec)
+	if err := u.setRate(want); err != nil {
+		return err
+	}
+	if err := u.setDelay(spec); err != nil {
+		return err
+	}
+	root, _, err := u.qdiscs()
+	return errors.Join(err, want.checkTBF(root))
+}
+
+func (u *userspace) setRate(want shape) error {
+	if want.rateBytes == 0 {
+		return u.clearQdiscs()
+	}
+	return u.setQdisc([]string{"root"}, rootHandle, want.tbf())
+}
+
+func (u *userspace) setDelay(spec link.Spec) error {
+	switch {
+	case spec.Delay == 0:
+		return u.closeLine()
+	case u.line == nil:
+		if err := u.openLine(spec); err != nil {
+			return errors.Join(err, u.closeLine())
+		}
+		return nil
+	}
+	if err := u.line.Err(); err != nil {
+		return fmt.Errorf("%w: restart the agent", err)
+	}
+	if err := u.line.Set(spec.Delay, lineBytes(spec)); err != nil {
+		return err
+	}
+	return u.checkDetour()
+}
+
+func (u *userspace) openLine(spec link.Spec) error {
+	tun, err := delayline.CreateTUN(tunName)
+	if err != nil {
+		return err
+	}
+	u.say("ip", "tuntap", "add", "dev", tunName, "mode", "tun")
+	if err := u.prepareTUN(); err != nil {
+		unix.Close(tun)
+		return err
+	}
+	if u.line, err = delayline.Start(tun, u.mtu, spec.Delay, lineBytes(spec)); err != nil {
+		unix.Close(tun)
+		return err
+	}
+	return u.addDetour()
+}
+
+func (u *userspace) prepareTUN() error {
+	if err := u.run("ip", "link", "set", "dev", tunName, "mtu", strconv.Itoa(u.mtu),
+		"txqueuelen", strconv.Itoa(tunQueue), "addrgenmode", "none", "up"); err != nil {
+		return err
+	}
+	// Delayed packets come in where their source is not routed to, which is what
+	// rp_filter=1 drops. The larger of the value for all and for the device counts.
+	if err := u.setSysctl("net/ipv4/conf/all/rp_filter", "0"); err != nil {
+		return err
+	}
+	const ofTUN = "net/ipv4/conf/" + tunName + "/rp_filter" // goes with the device, so that it needs no note
+	if value, err := readSysctl(ofTUN); err != nil {
+		return err
+	} else if value != "0" {
+		if err := u.writeSysctl(ofTUN, "0"); err != nil {
+			return err
+		}
+	}
+	if err := u.setSysctl("net/ipv4/conf/"+u.iface+"/forwarding", "1"); err != nil {
+		return err
+	}
+	// With early demux, packets of established sockets are never routed.
+	return u.setSysctl("net/ipv4/ip_early_demux", "0")
+}
+
+// closeLine delivers what the line holds and removes it, in full or what there
+// is of it.
+func (u *userspace) closeLine() error {
+	err := u.removeDetour()
+	if u.line != nil {
+		err = errors.Join(err, u.line.Close())
+		u.line = nil
+	}
+	return errors.Join(err, u.restoreSysctls())
+}
+
+func (u *userspace) setLoss(spec link.Spec) error {
+	switch {
+	case spec.Loss > 0 && u.loss == nil:
+		loss, err := newLoss(u.device, spec.Loss)
+		if err != nil {
+			return err
+		}
+		u.loss = loss
+	case spec.Loss > 0:
+		if err := u.loss.set(u.device, spec.Loss); err != nil {
+			return err
+		}
+	case u.loss != nil:
+		if err := u.loss.remove(u.device); err != nil {
+			return err
+		}
+		u.loss = nil
+	}
+	return u.setLossUnit(spec)
+}
+
+func (u *userspace) state() (client.State, error) {
+	var s client.State
+	root, _, err := u.qdiscs()
+	if err != nil {
+		return s, err
+	}
+	if root != nil {
+		s.Stats = statsOf(root)
+		addTBF(&s, root)
+	}
+	if u.loss != nil {
+		rate, lost, err := readLoss()
+		if err != nil {
+			return s, err
+		}
+		s.Loss, s.Stats.LossDrops = float64(rate)/lossUnits, lost
+	}
+	if u.line != nil {
+		s.DelayMs = float64(u.line.Delay()) / float64(time.Millisecond)
+		line := u.line.Stats()
+		s.Stats.DelayLine = &client.DelayLine{
+			Packets:       line.Packets,
+			Dropped:       line.Dropped,
+			Queued:        line.Queued,
+			LatenessP50Us: line.Lateness.Quantile(0.5),
+			LatenessP99Us: line.Lateness.Quantile(0.99),
+			LatenessMaxUs: line.Lateness.MaxUs,
+			Priority:      line.Priority,
+		}
+	}
+	return s, nil
+}
+
+func (u *userspace) healthy() error {
+	if u.line == nil {
+		return nil
+	}
+	return u.line.Err()
+}
+
+func (u *userspace) restore() error {
+	err := u.closeLine()
+	if u.loss != nil {
+		err = errors.Join(err, u.loss.remove(u.device))
+		u.loss = nil
+	} else {
+		err = errors.Join(err, removeLossTable(u.device))
+	}
+	return errors.Join(err, u.clearQdiscs(), u.freeGSO())
+}
