@@ -28,9 +28,14 @@ func (l Lab) parts(cfg Config) ([]part, error) {
 	if err != nil {
 		return nil, err
 	}
+	// nginx takes names only.
 	account, err := user.LookupId(fmt.Sprint(uid))
 	if err != nil {
 		return nil, fmt.Errorf("the dataset's owner has no name to run nginx as: %w", err)
+	}
+	group, err := user.LookupGroupId(fmt.Sprint(gid))
+	if err != nil {
+		return nil, fmt.Errorf("the dataset's group has no name to run nginx as: %w", err)
 	}
 	asUser := []string{"setpriv", fmt.Sprint("--reuid=", uid), fmt.Sprint("--regid=", gid), "--clear-groups", "--no-new-privs"}
 	nginxLog := filepath.Join(l.Dir(), "nginx.log")
@@ -38,7 +43,7 @@ func (l Lab) parts(cfg Config) ([]part, error) {
 		{"link agent", agentPort, []string{cfg.agent(), "--device", shapedDevice, "--listen", fmt.Sprint(":", agentPort),
 			"--backend", cfg.Backend, "--ports", fmt.Sprintf("%d,%d", nginxPort, gatewayPort)}},
 		{"nginx", nginxPort, []string{"nginx", "-p", cfg.Data, "-c", cfg.NginxConf, "-e", nginxLog,
-			"-g", fmt.Sprintf("daemon off; pid %s; user %s;", filepath.Join(l.Dir(), "nginx.pid"), account.Username)}},
+			"-g", fmt.Sprintf("daemon off; pid %s; user %s %s;", filepath.Join(l.Dir(), "nginx.pid"), account.Username, group.Name)}},
 		{"gateway", gatewayPort, append(asUser, cfg.gateway(), "--manifest", filepath.Join(cfg.Data, "pieces.json"),
 			"--listen", fmt.Sprint(":", gatewayPort), "--store", cfg.Store)},
 	}, nil
@@ -127,21 +132,21 @@ const stopTimeout = 5 * time.Second
 // stop ends every process in a namespace: asked first, then killed.
 func (l Lab) stop(c commands, namespace string) error {
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
-		signalled := map[int]bool{}
-		for deadline := time.Now().Add(stopTimeout); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-			pids, err := processesIn(namespace)
-			if err != nil || len(pids) == 0 {
-				return err
+		// Asked are those that are there now: what they start on their way out
+		// (the link agent's tc) has to end by itself.
+		pids, err := processesIn(namespace)
+		if err != nil {
+			return err
+		}
+		for _, pid := range pids {
+			fmt.Fprintln(c.log, "+ kill -s", int(signal), pid)
+			if err := syscall.Kill(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+				return fmt.Errorf("ending process %d: %w", pid, err)
 			}
-			for _, pid := range pids {
-				if signalled[pid] {
-					continue
-				}
-				signalled[pid] = true
-				fmt.Fprintln(c.log, "+ kill -s", int(signal), pid)
-				if err := syscall.Kill(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
-					return fmt.Errorf("ending process %d: %w", pid, err)
-				}
+		}
+		for deadline := time.Now().Add(stopTimeout); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+			if pids, err := processesIn(namespace); err != nil || len(pids) == 0 {
+				return err
 			}
 		}
 	}

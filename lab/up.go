@@ -102,15 +102,21 @@ func (l Lab) down() error {
 }
 
 // remove ends the processes first: a namespace lives on, nameless, as long as
-// one of them is in it.
+// one of them is in it, and with the first namespace goes the other's device,
+// which the link agent puts back as it was before it ends.
 func (l Lab) remove(c commands) error {
+	var there []string
 	for _, ns := range []string{l.ClientNamespace(), l.ServerNamespace()} {
-		if !namespaceExists(ns) {
-			continue
+		if namespaceExists(ns) {
+			there = append(there, ns)
 		}
+	}
+	for _, ns := range there {
 		if err := l.stop(c, ns); err != nil {
 			return err
 		}
+	}
+	for _, ns := range there {
 		if err := c.run("ip", "netns", "del", ns); err != nil {
 			return err
 		}
