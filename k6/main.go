@@ -3,6 +3,9 @@
 package main
 
 import (
+	"os"
+	"runtime/debug"
+
 	"go.k6.io/k6/cmd"
 
 	_ "github.com/grafana/xk6-output-prometheus-remote"
@@ -11,5 +14,11 @@ import (
 )
 
 func main() {
+	// 1000 VUs hold 90 MB of JavaScript state, to which Go's default adds as
+	// much again before it collects. Requests allocate little, so collecting
+	// twice as often costs nothing measurable.
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(50)
+	}
 	cmd.Execute()
 }

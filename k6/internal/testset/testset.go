@@ -48,4 +48,3 @@ func Write(tb testing.TB, dir string, n int, paddedSize int64) (string, *piece.M
 	}
 	return path, m
 }
-

@@ -25,7 +25,12 @@ type conn struct {
 }
 
 // Read lets bufio read through the running exchange, which knows the deadlines.
-func (c *conn) Read(p []byte) (int, error) { return c.x.read(p) }
+func (c *conn) Read(p []byte) (int, error) {
+	if c.x.headLeft >= 0 {
+		return c.x.readHead(p)
+	}
+	return c.x.read(p)
+}
 
 func (c *conn) close() { c.nc.Close() }
 

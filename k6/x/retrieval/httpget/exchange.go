@@ -32,7 +32,8 @@ type exchange struct {
 	c         *conn
 	lastByte  time.Time // or when waiting for one began
 	firstByte time.Time // of the response; zero before
-	headLeft  int       // how many bytes of the head may still come
+	headLeft  int       // how many bytes of the head may still come; -1 after it
+	headErr   error     // that ended the head
 }
 
 func newExchange(ctx context.Context, c *Client, r Request) *exchange {
@@ -152,7 +153,7 @@ func (x *exchange) send(u *url.URL) (*http.Response, error) {
 		}
 		return nil, failAs(record.Reset, "write", err)
 	}
-	x.headLeft = maxHead
+	x.headLeft, x.headErr = maxHead, nil
 	if _, err := x.c.br.Peek(1); err != nil {
 		return nil, failAs(record.Reset, "no response", err)
 	}
@@ -160,8 +161,8 @@ func (x *exchange) send(u *url.URL) (*http.Response, error) {
 	x.res.TTFBNs = int64(x.firstByte.Sub(written))
 	for {
 		resp, err := http.ReadResponse(x.c.br, getRequest)
-		if errors.Is(err, io.ErrUnexpectedEOF) || hungUp(err) {
-			return nil, failAs(record.Reset, "response head", err)
+		if err != nil && x.headErr != nil { // and not what the parser made of the part it had
+			return nil, failAs(record.Reset, "response head", x.headErr)
 		}
 		if err != nil {
 			return nil, failAs(record.Status, "response head", err)
@@ -203,25 +204,27 @@ func (x *exchange) head(u *url.URL) []byte {
 // read reads from the connection until there is a byte, a deadline passes, or
 // the request is cut.
 func (x *exchange) read(p []byte) (int, error) {
-	if x.headLeft >= 0 {
-		if x.headLeft == 0 {
-			return 0, fail(record.Status, "response head larger than %d bytes", maxHead)
-		}
-		p = p[:min(len(p), x.headLeft)]
-	}
 	for {
 		n, err := x.c.nc.Read(p)
 		if n > 0 {
 			x.lastByte = time.Now()
-			if x.headLeft > 0 {
-				x.headLeft -= n
-			}
 			return n, nil
 		}
 		if err = x.expired(err); err != nil {
 			return 0, err
 		}
 	}
+}
+
+// readHead is read for the response head.
+func (x *exchange) readHead(p []byte) (n int, err error) {
+	if x.headLeft == 0 {
+		err = fail(record.Status, "larger than %d bytes", maxHead)
+	} else if n, err = x.read(p[:min(len(p), x.headLeft)]); err == nil {
+		x.headLeft -= n
+	}
+	x.headErr = err
+	return n, err
 }
 
 // expired looks at an error of the connection. When only an old deadline has

@@ -14,12 +14,14 @@ import (
 type failure struct {
 	outcome record.Outcome
 	text    string
+	cause   error // nil when the server's answer is
 }
 
 func (f *failure) Error() string { return f.text }
+func (f *failure) Unwrap() error { return f.cause }
 
 func fail(outcome record.Outcome, format string, args ...any) error {
-	return &failure{outcome, fmt.Sprintf(format, args...)}
+	return &failure{outcome: outcome, text: fmt.Sprintf(format, args...)}
 }
 
 // errCut ends a request whose context is done.
@@ -31,7 +33,7 @@ func failAs(outcome record.Outcome, what string, err error) error {
 	if f := (*failure)(nil); errors.As(err, &f) {
 		return f
 	}
-	return fail(outcome, "%s: %s", what, reason(err))
+	return &failure{outcome, what + ": " + reason(err), err}
 }
 
 func classify(ctx context.Context, err error) (record.Outcome, string) {
