@@ -85,13 +85,8 @@ func (v *view) compareGoodput(t int) string {
 func (v *view) compareTTFB(t int) string {
 	var all []compared
 	for _, r := range v.rows() {
-		f, base := r.figures[t], r.figures[0]
-		if f == nil || base == nil {
-			continue
-		}
-		q, b := f.ttfb.P95, base.ttfb.P95
-		if q != nil && b != nil && !b.Bound && b.Ms > 0 { // a bound above is still a ratio of at least that much
-			all = append(all, compared{r, q.Ms / b.Ms})
+		if ratio, _, ok := r.ttfbRatio(t); ok {
+			all = append(all, compared{r, ratio})
 		}
 	}
 	if len(all) < 2 {

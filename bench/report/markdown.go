@@ -47,7 +47,7 @@ func Markdown(run *result.Run) string {
 	}
 	b.WriteString("\n## Terms\n\n")
 	for _, t := range terms {
-		fmt.Fprintf(&b, "- **%s**: %s\n", t.name, t.meaning)
+		fmt.Fprintf(&b, "- **%s**: %s\n", t.Name, t.Meaning)
 	}
 	return b.String()
 }

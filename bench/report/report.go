@@ -4,22 +4,52 @@
 package report
 
 import (
+	"fmt"
 	"path/filepath"
+	"slices"
 
 	"piecebench/bench/result"
 )
 
-// Names of the reports in a run's folder.
-const (
-	MarkdownFile = "report.md"
-	HTMLFile     = "report.html"
-)
+// format is one way to write a report.
+type format struct {
+	name, file string
+	make       func(*result.Run) ([]byte, error)
+}
 
-// Write makes report.md and report.html, or makes them anew, in a run's folder.
+var formats = []format{
+	{"html", "report.html", HTML},
+	{"md", "report.md", func(run *result.Run) ([]byte, error) { return []byte(Markdown(run)), nil }},
+	{"svg", "report.svg", Picture},
+}
+
+// Write makes report.html and report.md, or makes them anew, in a run's folder.
 func Write(dir string) error {
 	run, err := result.Load(dir)
 	if err != nil {
 		return err
 	}
-	return result.WriteFile(filepath.Join(dir, MarkdownFile), []byte(Markdown(run)))
+	_, err = WriteFormats(dir, run, "html", "md")
+	return err
+}
+
+// WriteFormats writes the named formats (html, md, svg) into the run's folder
+// and returns the paths of the files.
+func WriteFormats(dir string, run *result.Run, names ...string) (paths []string, err error) {
+	for _, name := range names {
+		i := slices.IndexFunc(formats, func(f format) bool { return f.name == name })
+		if i < 0 {
+			return paths, fmt.Errorf("report format %q is not known: use html, md, svg or text", name)
+		}
+		data, err := formats[i].make(run)
+		if err != nil {
+			return paths, err
+		}
+		path := filepath.Join(dir, formats[i].file)
+		if err := result.WriteFile(path, data); err != nil {
+			return paths, err
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
 }

@@ -191,7 +191,7 @@ func TestWriteIsDeterministicAndNeedsOnlyTheFolder(t *testing.T) {
 		if err := Write(dir); err != nil {
 			t.Fatal(err)
 		}
-		for i, name := range []string{MarkdownFile} {
+		for i, name := range []string{"report.html", "report.md"} {
 			data, err := os.ReadFile(filepath.Join(dir, name))
 			if err != nil {
 				t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -120,24 +121,36 @@ func syntheticCell(rng *rand.Rand, mode string, n, t int, ceiling float64) resul
 	return c
 }
 
-// Writes the synthetic run and its reports to a folder, to look at:
+// To look at the synthetic run's reports:
 //
 //	go test ./bench/report -run Synthetic -synthetic DIR
 var syntheticDir = flag.String("synthetic", "", "folder to write a synthetic run and its reports to")
 
-func TestWriteSynthetic(t *testing.T) {
-	if *syntheticDir == "" {
-		t.Skip("no -synthetic DIR given: nothing to write")
+func TestWriteFormatsOfTheSyntheticRun(t *testing.T) {
+	needLibrary(t)
+	dir := *syntheticDir
+	if dir == "" {
+		dir = t.TempDir()
 	}
-	if err := os.MkdirAll(*syntheticDir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	run := synthetic(defaultSweep)
-	if err := run.Save(*syntheticDir); err != nil {
+	if err := run.Save(dir); err != nil {
 		t.Fatal(err)
 	}
-	if err := Write(*syntheticDir); err != nil {
+	paths, err := WriteFormats(dir, run, "html", "md", "svg")
+	if err != nil {
 		t.Fatal(err)
 	}
-	fmt.Print(Text(run))
+	for i, name := range []string{"report.html", "report.md", "report.svg"} {
+		if want := filepath.Join(dir, name); i >= len(paths) || paths[i] != want {
+			t.Errorf("paths %q lack %s", paths, want)
+		} else if st, err := os.Stat(want); err != nil || st.Size() < 10_000 {
+			t.Errorf("%s: %v, %v", name, st, err)
+		}
+	}
+	if _, err := WriteFormats(dir, run, "pdf"); err == nil {
+		t.Error("a format that does not exist was written")
+	}
 }

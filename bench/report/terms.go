@@ -1,7 +1,10 @@
 package report
 
+// term is a word and its meaning.
+type term struct{ Name, Meaning string }
+
 // terms are the words of a report, in the sense of docs/METHODOLOGY.md.
-var terms = []struct{ name, meaning string }{
+var terms = []term{
 	{"goodput", "payload bytes delivered inside the measured window / window."},
 	{"ceiling", "the most goodput that the link was measured to carry on this machine, before its cells ran."},
 	{"TTFB", "from the request written to the first byte of the response."},

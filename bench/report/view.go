@@ -70,6 +70,21 @@ func (r row) ratio(target int) (float64, bool) {
 	return f.goodput / base.goodput, true
 }
 
+// ttfbRatio is a target's 95th percentile of TTFB over the baseline's, false
+// where either is missing or the baseline's is a bound. Where the target's is a
+// bound, so is the ratio.
+func (r row) ttfbRatio(target int) (ratio float64, bound, ok bool) {
+	f, base := r.figures[target], r.figures[0]
+	if f == nil || base == nil {
+		return 0, false, false
+	}
+	q, b := f.ttfb.P95, base.ttfb.P95
+	if q == nil || b == nil || b.Bound || b.Ms <= 0 {
+		return 0, false, false
+	}
+	return q.Ms / b.Ms, q.Bound, true
+}
+
 func newView(run *result.Run) *view {
 	v := &view{run: run}
 	modes := map[string]int{} // mode -> order of first appearance

@@ -1,0 +1,209 @@
+package report
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"piecebench/bench/result"
+)
+
+func htmlOf(t *testing.T, run *result.Run) string {
+	t.Helper()
+	page, err := HTML(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(page)
+}
+
+// needLibrary skips where this build has no ECharts.
+func needLibrary(t *testing.T) string {
+	t.Helper()
+	library, err := asset("assets/echarts.min.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if library == nil {
+		t.Skip("this build has no ECharts: run bench/report/assets/fetch, which needs npm, and test again")
+	}
+	return string(library)
+}
+
+// ours is the page without the library, whose strings hold addresses and markup.
+func ours(t *testing.T, page string) string {
+	t.Helper()
+	library, err := asset("assets/echarts.min.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Replace(page, string(library), "", 1)
+}
+
+func TestPageAnswersFirst(t *testing.T) {
+	page := ours(t, htmlOf(t, runOf(
+		cell("raw", "1MiB", 10, 400), cell("gateway", "1MiB", 10, 100),
+		cell("raw", "1MiB", 100, 600), cell("gateway", "1MiB", 100, 480))))
+	wants(t, page, "<h1>gateway delivered 52 % of raw’s goodput in the median cell and 25 % in the worst of 2",
+		`<td class="worst" title="1MiB, 10 clients, 1gbit/40ms: 100 against 400 Mbit/s">0.25</td>`,
+		`<td class="worse2" title="1MiB, 100 clients, 1gbit/40ms: 480 against 600 Mbit/s">0.80</td>`,
+		"RTT 40.1 ms, measured ceiling 1000 Mbit/s of 1000", "<h2>Calibration</h2>")
+}
+
+func TestPageLoadsNothing(t *testing.T) {
+	page := ours(t, htmlOf(t, synthetic(defaultSweep)))
+	wants(t, page, `content="default-src 'none';`)
+	for _, loads := range []string{"http://", "https://", " src=", "<link", "@import", "url(", "fetch("} {
+		if strings.Contains(page, loads) {
+			t.Errorf("the page holds %q", loads)
+		}
+	}
+}
+
+func TestLibraryCannotEndItsScript(t *testing.T) {
+	library := needLibrary(t)
+	for _, end := range []string{"</script", "<!--"} {
+		if strings.Contains(strings.ToLower(library), end) {
+			t.Errorf("ECharts holds %q, which a page may not hold inside a script", end)
+		}
+	}
+	wants(t, library, "Licensed to the Apache Software Foundation")
+}
+
+func hostileRun() *result.Run {
+	const name = `<script>document.documentElement.dataset.error="ran"</script><img src=x onerror="document.documentElement.dataset.error='ran'">`
+	raw, bad := cell("raw", name, 1, 1), cell(name, name, 1, 1)
+	bad.Link, raw.Link = name, name
+	bad.Failed, bad.FirstErrors, bad.LimitedBy = map[string]int{name: 1}, []string{name}, name
+	run := runOf(raw, bad)
+	run.ID, run.Settings, run.Fingerprint = name, map[string]string{name: name}, map[string]string{name: name}
+	run.Calibrations[0].Link, run.Calibrations[0].Notes, run.Calibrations[0].Backend = name, []string{name}, name
+	return run
+}
+
+func TestHostileNamesAreTextInThePage(t *testing.T) {
+	page := ours(t, htmlOf(t, hostileRun()))
+	scripts := strings.Count(page, "<script")
+	if clean := strings.Count(ours(t, htmlOf(t, runOf(cell("a", "b", 1, 1)))), "<script"); scripts != clean {
+		t.Errorf("%d scripts, where harmless names give %d", scripts, clean)
+	}
+	if strings.Contains(page, "<img") {
+		t.Error("a name became an element")
+	}
+}
+
+func TestPictureIsWellFormedAndNamesTheTargets(t *testing.T) {
+	needLibrary(t)
+	for name, run := range map[string]*result.Run{"sweep": synthetic(defaultSweep), "hostile": hostileRun(), "one cell": runOf(cell("mine", "full", 8, 9))} {
+		picture, err := Picture(run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		elements := map[string]int{}
+		for d := xml.NewDecoder(strings.NewReader(string(picture))); ; {
+			token, err := d.Token()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if e, ok := token.(xml.StartElement); ok {
+				elements[e.Name.Local]++
+			}
+		}
+		if elements["script"] > 0 || elements["img"] > 0 || elements["path"] == 0 {
+			t.Errorf("%s: elements %v", name, elements)
+		}
+		if name == "sweep" {
+			wants(t, string(picture), ">gateway<", "1MiB, 1gbit/40ms: Goodput, Mbit/s")
+		}
+	}
+	if _, err := Picture(runOf()); err == nil {
+		t.Error("a run without cells has a picture")
+	}
+}
+
+func TestBoundsAreDrawnAsBounds(t *testing.T) {
+	slow := cell("raw", "full", 10, 5)
+	slow.TTFB.P95 = &result.Quantile{Ms: 12000, Bound: true}
+	page := ours(t, htmlOf(t, runOf(cell("raw", "full", 1, 5), slow)))
+	wants(t, page, `{"value":[10,12000],"text":"p95 \u003e 12.0 s","symbol":"triangle","symbolSize":11}`)
+}
+
+func TestLargeRunIsQuickAndSmall(t *testing.T) {
+	run := synthetic(sweep{
+		targets: []string{"a", "b", "c", "d", "e"}, links: []string{"1gbit/40ms", "10gbit/40ms", "1gbit/5ms", "10gbit/5ms", "1gbit/80ms"},
+		modes: []string{"full", "1MiB", "10MiB", "100MiB", "64MiB"}, concurrency: []int{1, 10, 100, 1000}, repeat: 1})
+	if len(run.Cells) != 500 {
+		t.Fatalf("%d cells", len(run.Cells))
+	}
+	started := time.Now()
+	page := htmlOf(t, run)
+	Markdown(run)
+	t.Logf("500 cells: %d bytes in %v", len(page), time.Since(started))
+	if len(page) > 5_000_000 {
+		t.Errorf("report.html has %d bytes, more than 5 MB", len(page))
+	}
+}
+
+// try uses what a reader can: the buttons, and pointing at the last value of each chart.
+const try = `<script>
+document.querySelectorAll("button").forEach((b) => b.click());
+document.querySelectorAll(".plot").forEach((p) => {
+	const chart = echarts.getInstanceByDom(p);
+	chart.dispatchAction({ type: "showTip", seriesIndex: 0, dataIndex: chart.getOption().series[0].data.length - 1 });
+	if (!p.querySelector(".tip span:last-child").textContent) throw new Error("empty tooltip");
+});
+document.documentElement.dataset.tried = "true";
+</script>`
+
+// The page in a real browser: no error, every chart drawn, buttons and tooltips work.
+func TestPageInChromium(t *testing.T) {
+	needLibrary(t)
+	chromium, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("chromium is not installed: the page is not tested in a browser")
+	}
+	five := defaultSweep
+	five.targets = []string{"raw", "a", "b", "c", "d"}
+	for name, run := range map[string]*result.Run{
+		"five targets": synthetic(five), "hostile": hostileRun(), "one cell": runOf(cell("mine", "full", 8, 9)),
+	} {
+		dir := t.TempDir()
+		file := filepath.Join(dir, "report.html")
+		page := htmlOf(t, run)
+		end := strings.LastIndex(page, "</body>")
+		if err := os.WriteFile(file, []byte(page[:end]+try+page[end:]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		// A window as tall as the page, so that everything is near the screen.
+		out, err := exec.CommandContext(t.Context(), chromium, "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run",
+			"--disable-background-networking", "--disable-component-update", "--disable-sync", "--user-data-dir="+filepath.Join(dir, "profile"),
+			"--window-size=1200,20000", "--virtual-time-budget=3000", "--dump-dom", "file://"+file).Output()
+		if err != nil {
+			t.Fatalf("%s: chromium: %v", name, err)
+		}
+		dom := ours(t, string(out))
+		root := regexp.MustCompile(`<html[^>]*>`).FindString(dom)
+		if strings.Contains(root, "data-error") || !strings.Contains(root, `data-tried="true"`) {
+			t.Errorf("%s: an error in the page: %s", name, root)
+		}
+		want := 0
+		v := newView(run)
+		for _, l := range v.links {
+			var all []chart
+			want += 2 * len(v.panels(l, &all))
+		}
+		if drawn := strings.Count(dom, `data-drawn="true"`); drawn != want || strings.Count(dom, "<svg") < want {
+			t.Errorf("%s: %d of %d charts are drawn", name, drawn, want)
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"piecebench/bench/report"
+	"piecebench/bench/result"
+)
+
+func reportCommand() *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "report RUN_DIR",
+		Short: "Make a run's report anew from its folder",
+		Long: `Make a run's report anew from its folder: report.html and report.md, or one of
+  html  a page with charts, that needs no network
+  md    tables for an issue
+  svg   a picture of the first link's goodput
+  text  the summary, printed`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("report takes one argument, the folder of a run; got %d", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			run, err := result.Load(args[0])
+			if err != nil {
+				return err
+			}
+			formats := []string{"html", "md"}
+			switch format {
+			case "":
+			case "text":
+				_, err := fmt.Fprint(cmd.OutOrStdout(), report.Text(run))
+				return err
+			default:
+				formats = []string{format}
+			}
+			paths, err := report.WriteFormats(args[0], run, formats...)
+			for _, path := range paths {
+				fmt.Fprintln(cmd.OutOrStdout(), path)
+			}
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "", "html, md, svg or text (default html and md)")
+	return cmd
+}
