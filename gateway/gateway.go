@@ -72,11 +72,12 @@ func New(config Config, log *slog.Logger) (*Gateway, error) {
 		return nil, err
 	}
 	h := &handler.Handler{
-		Manifest: &g.manifest,
-		Store:    pieces,
-		InFlight: inFlight,
-		Metrics:  g.metrics,
-		Log:      log,
+		Manifest:    &g.manifest,
+		Store:       pieces,
+		InFlight:    inFlight,
+		Metrics:     g.metrics,
+		Log:         log,
+		BodyTimeout: config.HeaderTimeout,
 	}
 	if config.AccessLog {
 		h.AccessLog = log

@@ -37,6 +37,7 @@ func Parse(header string, size int64) ([]Range, error) {
 	}
 	var ranges []Range
 	var sum int64
+	tooMuch := false // the rest is read all the same: it may be malformed
 	for spec := range strings.SplitSeq(header[len(unit):], ",") {
 		r, err := parseSpec(spec, size)
 		if err != nil {
@@ -45,13 +46,17 @@ func Parse(header string, size int64) ([]Range, error) {
 		if r.Length <= 0 {
 			continue // past the end, or backwards
 		}
-		// Both are at most size, so this cannot overflow for sizes below 2^62.
-		if sum += r.Length; sum > size {
-			return nil, nil
+		if r.Length > size-sum {
+			tooMuch = true
+			continue
 		}
+		sum += r.Length
 		ranges = append(ranges, r)
 	}
-	if len(ranges) == 0 {
+	switch {
+	case tooMuch:
+		return nil, nil
+	case len(ranges) == 0:
 		return nil, ErrUnsatisfiable
 	}
 	return ranges, nil

@@ -25,21 +25,24 @@ const piecePath = "/piece/"
 
 // Handler serves /piece/{cid}, /healthz and /metrics.
 type Handler struct {
-	Manifest  *atomic.Pointer[piece.Manifest] // may be replaced at any time
-	Store     store.Store
-	InFlight  *limit.InFlight
-	Metrics   *metrics.Metrics
-	Log       *slog.Logger // for faults of the store
-	AccessLog *slog.Logger // a line for each request for a piece; nil for none
+	Manifest *atomic.Pointer[piece.Manifest] // may be replaced at any time
+	Store    store.Store
+	InFlight *limit.InFlight
+	Metrics  *metrics.Metrics
+	// BodyTimeout is for how long a request's body, useless as it is, is read
+	// after the response.
+	BodyTimeout time.Duration
+	Log         *slog.Logger // for faults of the store
+	AccessLog   *slog.Logger // a line for each request for a piece; nil for none
 }
 
 // ServeHTTP answers one request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 {
-		// No request here has a use for a body. net/http would read it, for as
-		// long as the client cares to send; it does not if the connection
-		// closes.
+		// No request here has a use for a body. With this net/http does not
+		// read it before the response, and with the deadline not for ever after.
 		w.Header().Set("Connection", "close")
+		http.NewResponseController(w).SetReadDeadline(time.Now().Add(h.BodyTimeout))
 	}
 	text, ok := strings.CutPrefix(r.URL.Path, piecePath)
 	switch {
