@@ -67,7 +67,11 @@ func decodeSetting(body io.Reader) (link.Spec, error) {
 	const example = `send {"rate_bits":1000000000,"delay_ms":40,"loss":0}`
 	decoder := json.NewDecoder(io.LimitReader(body, 4096))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&in); err != nil {
+	err := decoder.Decode(&in)
+	if err == nil && decoder.More() {
+		err = errors.New("something follows it")
+	}
+	if err != nil {
 		return link.None, badSettingError{fmt.Errorf("the body is not a link setting: %w: %s", err, example)}
 	}
 	if in.RateBits == nil || in.DelayMs == nil || in.Loss == nil {

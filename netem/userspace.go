@@ -102,8 +102,11 @@ func (u *userspace) openLine(spec link.Spec) error {
 }
 
 func (u *userspace) prepareTUN() error {
-	if err := u.run("ip", "link", "set", "dev", tunName, "mtu", strconv.Itoa(u.mtu),
-		"txqueuelen", strconv.Itoa(tunQueue), "addrgenmode", "none", "up"); err != nil {
+	argv := []string{"ip", "link", "set", "dev", tunName, "mtu", strconv.Itoa(u.mtu), "txqueuelen", strconv.Itoa(tunQueue)}
+	if hasIPv6() {
+		argv = append(argv, "addrgenmode", "none") // or the kernel sends router solicitations into the line
+	}
+	if err := u.run(append(argv, "up")...); err != nil {
 		return err
 	}
 	// Delayed packets come in where their source is not routed to, which is what

@@ -17,8 +17,9 @@ import (
 
 // Client is an agent. Its methods may be called concurrently.
 type Client struct {
+	// HTTP makes the requests; it may be changed before the first.
+	HTTP *http.Client
 	base string
-	http *http.Client
 }
 
 // New returns the agent at a URL such as http://198.18.1.2:9100, which should
@@ -26,7 +27,7 @@ type Client struct {
 func New(baseURL string) *Client {
 	return &Client{
 		base: strings.TrimSuffix(baseURL, "/"),
-		http: &http.Client{Timeout: 30 * time.Second},
+		HTTP: &http.Client{Timeout: 30 * time.Second},
 	}
 }
 
@@ -68,7 +69,7 @@ func (c *Client) do(ctx context.Context, method, path string, in, out any) error
 	if err != nil {
 		return fmt.Errorf("netem-agent: %w", err)
 	}
-	res, err := c.http.Do(req)
+	res, err := c.HTTP.Do(req)
 	if err != nil {
 		return fmt.Errorf("netem-agent does not answer: %w", err)
 	}

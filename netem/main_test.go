@@ -1,0 +1,60 @@
+package netem
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// agentBinary is the netem-agent that the tests run as a process of its own.
+var agentBinary = os.Getenv("NETEM_TEST_AGENT")
+
+func TestMain(m *testing.M) {
+	if inUML() {
+		umlMain(m)
+	}
+	if agentBinary == "" && os.Geteuid() == 0 {
+		dir, err := os.MkdirTemp("", "netem-test-")
+		if err == nil {
+			agentBinary = filepath.Join(dir, "netem-agent")
+			var text []byte
+			if text, err = exec.Command("go", "build", "-o", agentBinary, "piecebench/cmd/netem-agent").CombinedOutput(); err != nil {
+				err = fmt.Errorf("build netem-agent: %w: %s", err, text)
+			}
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(2)
+		}
+		code := m.Run()
+		os.RemoveAll(dir)
+		os.Exit(code)
+	}
+	os.Exit(m.Run())
+}
+
+// needRoot skips a test that makes network namespaces.
+func needRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("SKIPPED: this test makes network namespaces, which needs root")
+	}
+	if _, err := exec.LookPath("tc"); err != nil {
+		t.Skip("SKIPPED: this test needs tc (install iproute2)")
+	}
+	if _, err := os.Stat("/dev/net/tun"); err != nil && !inUML() {
+		t.Skip("SKIPPED: no /dev/net/tun")
+	}
+}
+
+func kernelRelease() string {
+	var uts unix.Utsname
+	if err := unix.Uname(&uts); err != nil {
+		return ""
+	}
+	return unix.ByteSliceToString(uts.Release[:])
+}

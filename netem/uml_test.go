@@ -1,0 +1,121 @@
+package netem
+
+import (
+	"bufio"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Debian's package user-mode-linux has a kernel with sch_netem that runs as an
+// ordinary process on this machine's own files, read-only. The test binary is
+// its init: it runs the tests of the kernel backend there, and powers off.
+const (
+	umlKernel  = "linux.uml"
+	umlModules = "/usr/lib/uml/modules"
+	umlTests   = "NETEM_UML_TESTS" // pattern of the tests; the kernel hands it to init
+)
+
+func inUML() bool { return os.Getpid() == 1 && os.Getenv(umlTests) != "" }
+
+func TestKernelBackendInUML(t *testing.T) {
+	needRoot(t)
+	if hasNetem() {
+		t.Skip("SKIPPED: this kernel has sch_netem itself, so that the tests of the kernel backend run here")
+	}
+	kernel, err := exec.LookPath(umlKernel)
+	if err != nil {
+		t.Skip("SKIPPED: the kernel backend is NOT tested: this kernel has no sch_netem, and there is no linux.uml (install user-mode-linux)")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, kernel, "mem=2G", "rootfstype=hostfs", "rootflags=/", "ro", "quiet",
+		"init="+executable(t), "con=null", "con0=fd:0,fd:1", umlTests+"=TestLink/kernel",
+		"NETEM_TEST_AGENT="+agentBinary, "PATH=/usr/sbin:/usr/bin:/sbin:/bin")
+	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir())
+	text, err := cmd.CombinedOutput()
+	t.Logf("%s", text)
+	if err != nil {
+		t.Fatalf("User-Mode Linux: %v", err)
+	}
+	if !regexp.MustCompile(`(?m)^UML: tests passed`).Match(text) {
+		t.Error("the tests in User-Mode Linux failed")
+	}
+	if !strings.Contains(string(text), "TestLink/kernel/IdleRTTIsTheDelay") {
+		t.Error("no test ran in User-Mode Linux")
+	}
+}
+
+func executable(t *testing.T) string {
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// umlMain is init in User-Mode Linux. It does not return.
+func umlMain(m *testing.M) {
+	code := 2
+	if err := umlPrepare(); err != nil {
+		fmt.Println("UML:", err)
+	} else {
+		flag.Parse()
+		flag.Set("test.run", os.Getenv(umlTests))
+		flag.Set("test.v", "true")
+		code = m.Run()
+	}
+	if code == 0 {
+		fmt.Println("UML: tests passed")
+	}
+	unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF)
+}
+
+func umlPrepare() error {
+	for _, m := range []struct{ kind, at string }{{"proc", "/proc"}, {"sysfs", "/sys"}, {"tmpfs", "/run"}, {"devtmpfs", "/dev"}} {
+		if err := unix.Mount(m.kind, m.at, m.kind, 0, ""); err != nil && err != unix.EBUSY {
+			return fmt.Errorf("mount %s: %w", m.at, err)
+		}
+	}
+	os.Setenv("TMPDIR", "/run")
+	if err := loadModules("veth", "sch_tbf", "sch_htb", "sch_netem"); err != nil {
+		return err
+	}
+	return exec.Command("ip", "link", "set", "lo", "up").Run()
+}
+
+// loadModules loads modules that depend on no other.
+func loadModules(names ...string) error {
+	root := filepath.Join(umlModules, kernelRelease())
+	list, err := os.Open(filepath.Join(root, "modules.dep"))
+	if err != nil {
+		return err
+	}
+	defer list.Close()
+	paths := map[string]string{}
+	for lines := bufio.NewScanner(list); lines.Scan(); {
+		path, _, _ := strings.Cut(lines.Text(), ":")
+		paths[strings.TrimSuffix(filepath.Base(path), ".ko")] = filepath.Join(root, path)
+	}
+	for _, name := range names {
+		file, err := os.Open(paths[name])
+		if err != nil {
+			return fmt.Errorf("module %s: %w", name, err)
+		}
+		err = unix.FinitModule(int(file.Fd()), "", 0)
+		file.Close()
+		if err != nil {
+			return fmt.Errorf("load module %s: %w", name, err)
+		}
+	}
+	return nil
+}
