@@ -99,8 +99,10 @@ func TestUpServesBothTargetsAndDownLeavesNothing(t *testing.T) {
 	}
 	before := serverPIDs(t, l)
 	up(t, l, cfg)
-	if after := serverPIDs(t, l); after != before {
-		t.Errorf("a second up changed the servers' processes: %q, then %q", before, after)
+	for _, pid := range strings.Fields(serverPIDs(t, l)) {
+		if !strings.Contains(before, pid+"\n") { // some of before are short-lived commands of the agent
+			t.Errorf("a second up started process %s; before it there were %q", pid, before)
+		}
 	}
 	other := cfg
 	other.Store = "flat"
