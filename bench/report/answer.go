@@ -93,8 +93,8 @@ func (v *view) compareTTFB(t int) string {
 		return ""
 	}
 	median, worst := spread(all, true)
-	return fmt.Sprintf("Its TTFB (95th percentile) was %s times that of %s in the median cell and %s times in the worst (%s: %s against %s).",
-		threeDigits(median), v.targets[0], threeDigits(worst.ratio), worst.place(),
+	return fmt.Sprintf("%s’s TTFB (95th percentile) was %s times that of %s in the median cell and %s times in the worst (%s: %s against %s).",
+		v.targets[t], threeDigits(median), v.targets[0], threeDigits(worst.ratio), worst.place(),
 		quantile(worst.figures[t].ttfb.P95, false), quantile(worst.figures[0].ttfb.P95, false))
 }
 

@@ -3,7 +3,7 @@ package report
 import "fmt"
 
 // maxNamed is how many cells a flag names before it only counts the others.
-const maxNamed = 8
+const maxNamed = 4
 
 // caution is something that a reader must know before using the figures: what
 // is the case, and what to do about it.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"io"
@@ -134,8 +135,14 @@ func TestPictureIsWellFormedAndNamesTheTargets(t *testing.T) {
 func TestBoundsAreDrawnAsBounds(t *testing.T) {
 	slow := cell("raw", "full", 10, 5)
 	slow.TTFB.P95 = &result.Quantile{Ms: 12000, Bound: true}
-	page := ours(t, htmlOf(t, runOf(cell("raw", "full", 1, 5), slow)))
-	wants(t, page, `{"value":[10,12000],"text":"p95 \u003e 12.0 s","symbol":"triangle","symbolSize":11}`)
+	v := newView(runOf(cell("raw", "full", 1, 5), slow))
+	var charts []chart
+	v.panels(v.links[0], &charts)
+	data, err := json.Marshal(charts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wants(t, string(data), `{"value":[10,12000],"text":"p95 \u003e 12.0 s","symbol":"triangle","symbolSize":11}`)
 }
 
 func TestLargeRunIsQuickAndSmall(t *testing.T) {

@@ -6,7 +6,8 @@
 	// For whoever tests the page: no error and every chart drawn.
 	addEventListener("error", (e) => { root.dataset.error = e.message; });
 	const dark = matchMedia("(prefers-color-scheme: dark)");
-	const themeName = () => (dark.matches && !matchMedia("print").matches ? "dark" : "light");
+	let printing = false;
+	const themeName = () => (dark.matches && !printing ? "dark" : "light");
 	for (const [name, theme] of Object.entries(themes)) echarts.registerTheme(name, theme);
 
 	// Text nodes only: names come from outside.
@@ -51,8 +52,15 @@
 	const recolour = () => each((chart) => chart.setTheme(themeName()));
 	dark.addEventListener("change", recolour);
 	addEventListener("resize", () => each((chart) => chart.resize()));
-	addEventListener("beforeprint", () => { places.forEach(draw); recolour(); each((chart) => chart.resize()); });
-	addEventListener("afterprint", recolour);
+	addEventListener("beforeprint", () => {
+		printing = true;
+		places.forEach(draw);
+		recolour();
+	});
+	addEventListener("afterprint", () => {
+		printing = false;
+		recolour();
+	});
 
 	for (const button of document.querySelectorAll("button[data-log]")) {
 		button.addEventListener("click", () => {
