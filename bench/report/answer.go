@@ -38,7 +38,7 @@ func (v *view) answer() (headline string, more []string) {
 }
 
 // place names a row: "1MiB, 1000 clients, 10gbit/40ms".
-func (r row) place() string { return r.mode + ", " + clients(r.concurrency) + ", " + r.link }
+func (r row) place() string { return r.mode + ", " + clients(r.concurrency) + ", " + linkName(r.link) }
 
 // compared is a row with the ratio of two targets in it.
 type compared struct {

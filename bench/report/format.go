@@ -75,6 +75,14 @@ func quantile(q *result.Quantile, warmup bool) string {
 
 const warmupMark = "†"
 
+// linkName is a link as asked for, or that there was none.
+func linkName(name string) string {
+	if name == "none" {
+		return "no emulated link"
+	}
+	return name
+}
+
 func clients(n int) string {
 	if n == 1 {
 		return "1 client"

@@ -99,9 +99,9 @@ func (v *view) heatmap(compare func(row) (heatCell, bool)) heatmap {
 	}
 	for _, r := range v.rows() {
 		last := len(h.Rows) - 1
-		if last < 0 || h.Rows[last].Link != r.link || h.Rows[last].Mode != r.mode {
-			same := last >= 0 && h.Rows[last].Link == r.link
-			h.Rows = append(h.Rows, heatRow{r.link, r.mode, same, slices.Repeat([]heatCell{{missing, "none", ""}}, len(steps))})
+		if last < 0 || h.Rows[last].Link != linkName(r.link) || h.Rows[last].Mode != r.mode {
+			same := last >= 0 && h.Rows[last].Link == linkName(r.link)
+			h.Rows = append(h.Rows, heatRow{linkName(r.link), r.mode, same, slices.Repeat([]heatCell{{missing, "none", ""}}, len(steps))})
 			last++
 		}
 		if c, ok := compare(r); ok {

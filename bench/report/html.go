@@ -48,7 +48,9 @@ type htmlCaution struct{ Kind, Text string }
 type htmlLink struct {
 	ID, Title, Detail string
 	Panels            []panel
+	GoodputTitle      string
 	Goodput, Requests htmlTable
+	Ceiling           bool
 	WarmupMark        bool
 }
 
@@ -101,7 +103,7 @@ func HTML(run *result.Run) ([]byte, error) {
 		d.Cautions = append(d.Cautions, htmlCaution{c.kind, c.text})
 	}
 	for i, l := range v.links {
-		h := htmlLink{ID: fmt.Sprintf("link-%d", i+1), Panels: v.panels(l, &d.Charts), WarmupMark: l.hasWarmupMark()}
+		h := htmlLink{ID: fmt.Sprintf("link-%d", i+1), Panels: v.panels(l, &d.Charts), Ceiling: l.hasCeiling(), WarmupMark: l.hasWarmupMark(), GoodputTitle: l.goodputTitle()}
 		h.Title, h.Detail = l.heading()
 		h.Goodput, h.Requests = v.goodput(l).html(1), v.requests(l).html(2)
 		d.Links = append(d.Links, h)

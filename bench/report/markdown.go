@@ -33,7 +33,7 @@ func Markdown(run *result.Run) string {
 			b.WriteString("\nNo cell of this link was measured.\n")
 			continue
 		}
-		b.WriteString("\nGoodput, in brackets the share of the ceiling\n\n")
+		fmt.Fprintf(&b, "\n%s\n\n", l.goodputTitle())
 		v.goodput(l).markdown(&b)
 		b.WriteString("\nRequests\n\n")
 		v.requests(l).markdown(&b)

@@ -31,7 +31,7 @@ func Picture(run *result.Run) ([]byte, error) {
 		var titles []string
 		for _, p := range v.panels(l, &charts) {
 			goodput = append(goodput, charts[p.Charts[0]])
-			titles = append(titles, fmt.Sprintf("%s, %s: %s", p.Mode, l.name, charts[p.Charts[0]].Title))
+			titles = append(titles, fmt.Sprintf("%s, %s: %s", p.Mode, linkName(l.name), charts[p.Charts[0]].Title))
 		}
 		plots, err := drawSVG(goodput)
 		if err != nil {

@@ -155,7 +155,7 @@ const warmupNote = warmupMark + " Fewer than one request per client began and en
 func (l linkView) heading() (title, detail string) {
 	c := l.calibration
 	if c == nil {
-		return l.name, ""
+		return linkName(l.name), ""
 	}
 	parts := []string{fmt.Sprintf("RTT %.1f ms", c.IdleRTTMs), fmt.Sprintf("measured ceiling %s Mbit/s", megabits(float64(c.CeilingBits)))}
 	if c.ExpectedBits > 0 {
@@ -164,7 +164,15 @@ func (l linkView) heading() (title, detail string) {
 	if c.HostLimited {
 		parts = append(parts, "host-limited")
 	}
-	return l.name, strings.Join(parts, ", ")
+	return linkName(l.name), strings.Join(parts, ", ")
+}
+
+// goodputTitle is the title of the goodput table.
+func (l linkView) goodputTitle() string {
+	if l.hasCeiling() {
+		return "Goodput, in brackets the share of the ceiling"
+	}
+	return "Goodput"
 }
 
 // machine shows the fingerprint and when the run took place.

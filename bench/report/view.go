@@ -158,6 +158,13 @@ func (v *view) rows() []row {
 	return all
 }
 
+// hasCeiling tells whether the ceiling of a link is known.
+func (l linkView) hasCeiling() bool {
+	return slices.ContainsFunc(l.rows, func(r row) bool {
+		return slices.ContainsFunc(r.figures, func(f *figures) bool { return f != nil && f.ceiling > 0 })
+	})
+}
+
 // combine puts the repetitions together: counts and bytes add up, quantiles
 // are those of the middle repetition.
 func (f *figures) combine() {
