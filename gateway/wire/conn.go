@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -19,7 +20,8 @@ import (
 type Listener struct {
 	*net.TCPListener
 	progress time.Duration
-	slots    chan struct{}
+	slots    chan struct{} // one for each connection, and for the next
+	open     atomic.Int64
 }
 
 // Listen listens on a TCP address. A connection whose peer acknowledges none
@@ -30,11 +32,11 @@ func Listen(address string, progress time.Duration, maxConns int) (*Listener, er
 	if err != nil {
 		return nil, err
 	}
-	return &Listener{l.(*net.TCPListener), progress, make(chan struct{}, maxConns)}, nil
+	return &Listener{TCPListener: l.(*net.TCPListener), progress: progress, slots: make(chan struct{}, maxConns)}, nil
 }
 
 // Connections returns the number of open connections.
-func (l *Listener) Connections() int { return len(l.slots) }
+func (l *Listener) Connections() int64 { return l.open.Load() }
 
 // Accept waits for the next connection.
 func (l *Listener) Accept() (net.Conn, error) {
@@ -45,8 +47,9 @@ func (l *Listener) Accept() (net.Conn, error) {
 			<-l.slots
 			return nil, err
 		}
-		conn, err := newConn(c, l.progress, func() { <-l.slots })
+		conn, err := newConn(c, l.progress, func() { l.open.Add(-1); <-l.slots })
 		if err == nil {
+			l.open.Add(1)
 			return conn, nil
 		}
 		c.Close() // it is gone already
