@@ -46,7 +46,7 @@ func pad(dst, src *[Padded]byte) {
 	le.PutUint64(dst[120:], (a14>>58|a15<<6)&low62)
 }
 
-func unpadGroups(dst, src []byte) {
+func unpadWords(dst, src []byte) {
 	// Each group is written with one byte too many, which the next one overwrites.
 	for len(dst) >= Padded && len(src) >= Padded {
 		unpad((*[Padded]byte)(dst), (*[Padded]byte)(src))
