@@ -29,7 +29,7 @@ down: ## remove every lab, without leftovers
 report: build ## make the reports of RUN=results/... again from its files
 	@bin/piecebench report $(RUN)
 
-setup: ## install what is missing of nginx and iproute2
+setup: ## install what is missing: nginx, iproute2, npm (for the charting library)
 	@scripts/setup
 
 build: $(BINARIES:%=bin/%) ## the binaries, into bin/
@@ -40,8 +40,13 @@ bin/k6: PACKAGE := ./k6
 bin/%: PACKAGE ?= ./cmd/$(@F)
 $(BINARIES:%=bin/%): | bin
 	@go build -o $@ $(PACKAGE)
+bin/piecebench: bench/report/assets/echarts.min.js
 bin:
 	@mkdir bin
+
+# The charting library that report.html carries; fetch knows its version.
+bench/report/assets/echarts.min.js: bench/report/assets/fetch
+	@bench/report/assets/fetch
 
 clean: down ## remove the binaries
 	@rm -rf bin
