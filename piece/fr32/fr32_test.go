@@ -82,11 +82,13 @@ func checkBoth(t *testing.T, payload []byte) {
 	for i := 31; i < len(padded); i += 32 {
 		padded[i] |= 0xc0 // bits that Unpad must ignore
 	}
-	whole, back := guarded(len(payload))
-	fr32.Unpad(back, padded)
-	checkGuard(t, "Unpad", whole)
-	if !bytes.Equal(back, payload) {
-		t.Fatalf("Unpad does not undo Pad of %d bytes", len(payload))
+	for name, unpad := range map[string]func(dst, src []byte){"Unpad": fr32.Unpad, "unpadWords": fr32.UnpadWords} {
+		whole, back := guarded(len(payload))
+		unpad(back, padded)
+		checkGuard(t, name, whole)
+		if !bytes.Equal(back, payload) {
+			t.Fatalf("%s does not undo Pad of %d bytes", name, len(payload))
+		}
 	}
 }
 
