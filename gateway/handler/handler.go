@@ -16,7 +16,6 @@ import (
 	"piecebench/gateway/limit"
 	"piecebench/gateway/metrics"
 	"piecebench/gateway/store"
-	"piecebench/gateway/wire"
 	"piecebench/piece"
 	"piecebench/piece/piececid"
 )
@@ -65,7 +64,6 @@ func (h *Handler) servePiece(w http.ResponseWriter, r *http.Request, text string
 	e := &exchange{Handler: h, w: w, r: r, start: start}
 	err := e.serve(text)
 	took := time.Since(start)
-	h.Metrics.Done(knownMethod(r.Method), e.status, took)
 	if err != nil {
 		cause := metrics.ByClient
 		if _, ok := errors.AsType[*store.Error](err); ok {
@@ -77,8 +75,8 @@ func (h *Handler) servePiece(w http.ResponseWriter, r *http.Request, text string
 	if h.AccessLog != nil {
 		h.access(e, took, err)
 	}
+	h.Metrics.Done(knownMethod(r.Method), e.status, took)
 	if err != nil {
-		wire.Abort(r.Context())
 		panic(http.ErrAbortHandler) // how net/http is told to close the connection
 	}
 }

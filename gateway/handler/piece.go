@@ -74,7 +74,12 @@ func (e *exchange) write(object store.Object, c piececid.CID, b body) error {
 		return nil
 	}
 	e.Metrics.FirstByte(time.Since(e.start))
+	return e.writeParts(object, b, probe)
+}
 
+// writeParts writes a body, of which the first bytes are at hand.
+func (e *exchange) writeParts(object store.Object, b body, probe []byte) error {
+	wire.Unfinished(e.r.Context(), true)
 	for i, part := range b.parts {
 		if _, err := io.WriteString(e.w, part.head); err != nil {
 			return err
@@ -91,8 +96,11 @@ func (e *exchange) write(object store.Object, c piececid.CID, b body) error {
 			return err
 		}
 	}
-	_, err := io.WriteString(e.w, b.tail)
-	return err
+	if _, err := io.WriteString(e.w, b.tail); err != nil {
+		return err
+	}
+	wire.Unfinished(e.r.Context(), false)
+	return nil
 }
 
 // headSize is how much of a body is read before the response begins. It goes

@@ -64,8 +64,6 @@ func (o *flatObject) Send(socket int, off, n int64) (int64, error) {
 		return 0, err
 	case sent == 0:
 		return 0, &Error{o.file.Name(), io.ErrUnexpectedEOF}
-	case int64(sent) < want:
-		return int64(sent), unix.EAGAIN
 	}
 	return int64(sent), nil
 }

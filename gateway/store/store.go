@@ -33,9 +33,10 @@ type Object interface {
 	// ReadAt reads as io.ReaderAt does. Errors are *Error.
 	io.ReaderAt
 	// Send writes up to n bytes from off on to a non-blocking stream socket,
-	// and returns how many it wrote. The error is unix.EAGAIN when the socket
-	// took no more (with what it took), an *Error when the piece could not be
-	// read, else what the socket failed with.
+	// and returns how many it wrote: fewer without an error only means that it
+	// wants to be called again. The error is unix.EAGAIN when the socket takes
+	// no more for now, an *Error when the piece could not be read, else what
+	// the socket failed with.
 	Send(socket int, off, n int64) (int64, error)
 	io.Closer
 }

@@ -72,10 +72,11 @@ func TestSendThroughSmallSocketBuffer(t *testing.T) {
 				if err != nil && err != unix.EAGAIN {
 					t.Fatalf("%s %v: %v", name, r, err)
 				}
-				if err == unix.EAGAIN {
-					blocked++
+				if err == nil && off < end {
+					continue
 				}
-				part := make([]byte, n)
+				blocked++
+				part := make([]byte, off-r[0]-int64(len(got)))
 				if _, err := io.ReadFull(peer, part); err != nil {
 					t.Fatal(err)
 				}
@@ -84,7 +85,7 @@ func TestSendThroughSmallSocketBuffer(t *testing.T) {
 			if !bytes.Equal(got, want[r[0]:end]) {
 				t.Errorf("%s %v: wrong bytes", name, r)
 			}
-			if r[1] > 100_000 && blocked == 0 {
+			if r[1] > 100_000 && blocked < 2 {
 				t.Errorf("%s %v: the socket never filled up, which this test is about", name, r)
 			}
 		}

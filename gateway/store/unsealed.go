@@ -89,14 +89,16 @@ func (o *unsealedObject) Send(socket int, off, n int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	sent, err := retry(func() (int, error) { return unix.Write(socket, b) })
-	if err != nil {
-		return 0, err
+	var sent int64
+	for len(b) > 0 {
+		n, err := retry(func() (int, error) { return unix.Write(socket, b) })
+		if err != nil {
+			return sent, err
+		}
+		b = b[n:]
+		sent += int64(n)
 	}
-	if sent < len(b) {
-		return int64(sent), unix.EAGAIN
-	}
-	return int64(sent), nil
+	return sent, nil
 }
 
 func (o *unsealedObject) Close() error { return o.file.Close() }

@@ -59,8 +59,9 @@ func (l *Listener) Accept() (net.Conn, error) {
 // Conn is a TCP connection that a Section can be sent over.
 type Conn struct {
 	*net.TCPConn
-	raw     syscall.RawConn
-	release func()
+	raw        syscall.RawConn
+	release    func()
+	unfinished atomic.Bool
 }
 
 func newConn(c *net.TCPConn, progress time.Duration, release func()) (*Conn, error) {
@@ -82,12 +83,17 @@ func newConn(c *net.TCPConn, progress time.Duration, release func()) (*Conn, err
 	if failed != nil {
 		return nil, failed
 	}
-	return &Conn{c, raw, sync.OnceFunc(release)}, nil
+	return &Conn{TCPConn: c, raw: raw, release: sync.OnceFunc(release)}, nil
 }
 
-// Close closes the connection.
+// Close closes the connection: by a reset if a response is Unfinished on it, so
+// that not even a client that ignores Content-Length can take what it got for
+// the whole.
 func (c *Conn) Close() error {
 	defer c.release()
+	if c.unfinished.Load() {
+		c.SetLinger(0)
+	}
 	return c.TCPConn.Close()
 }
 
@@ -104,16 +110,15 @@ func (c *Conn) ReadFrom(src io.Reader) (int64, error) {
 // connKey is the context key of a request's connection.
 type connKey struct{}
 
-// ConnContext is for http.Server.ConnContext; Abort needs it.
+// ConnContext is for http.Server.ConnContext; Unfinished needs it.
 func ConnContext(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// Abort makes the connection of a request end with a reset when it is closed,
-// so that not even a client that ignores Content-Length can take what it got
-// for the whole.
-func Abort(ctx context.Context) {
+// Unfinished says of a request's connection whether there is more to come of
+// its response.
+func Unfinished(ctx context.Context, yes bool) {
 	if c, ok := ctx.Value(connKey{}).(*Conn); ok {
-		c.SetLinger(0)
+		c.unfinished.Store(yes)
 	}
 }
