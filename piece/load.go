@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/google/renameio/v2"
 )
 
 // ManifestName is the manifest's file name in a dataset's folder.
@@ -58,33 +60,5 @@ func (m *Manifest) Save(path string) (err error) {
 	if err != nil {
 		return err
 	}
-	return WriteFile(path, append(data, '\n'))
-}
-
-// WriteFile writes a world-readable file under a temporary name in the same
-// folder, syncs it, and renames it to path.
-func WriteFile(path string, data []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-		}
-	}()
-	if _, err = f.Write(data); err != nil {
-		return err
-	}
-	if err = f.Chmod(0o644); err != nil {
-		return err
-	}
-	if err = f.Sync(); err != nil {
-		return err
-	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return renameio.WriteFile(path, append(data, '\n'), 0o644)
 }

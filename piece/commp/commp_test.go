@@ -1,8 +1,17 @@
-package commp
+package commp_test
 
 import (
 	"bytes"
+	"errors"
+	"io"
+	"math/rand/v2"
 	"testing"
+	"testing/iotest"
+
+	"piecebench/piece/commp"
+	"piecebench/piece/fr32"
+	"piecebench/piece/payload"
+	"piecebench/piece/piececid"
 )
 
 // TestSumVectors checks published commitments: of FRC-0069, go-fil-commcid and
@@ -29,7 +38,7 @@ func TestSumVectors(t *testing.T) {
 		{name: "1024 x 00", payload: fill(0, 1024), v1: "baga6ea4seaqpy7usqklokfx2vxuynmupslkeutzexe2uqurdg5vhtebhxqmpqmy"},
 	} {
 		t.Run(v.name, func(t *testing.T) {
-			c, err := Sum(bytes.NewReader(v.payload))
+			c, err := commp.Sum(bytes.NewReader(v.payload))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -40,5 +49,69 @@ func TestSumVectors(t *testing.T) {
 				t.Errorf("v2 %s, want %s", c, v.v2)
 			}
 		})
+	}
+}
+
+// sumSlowly computes the piece CID over the whole piece in one tree.
+func sumSlowly(t *testing.T, data []byte) piececid.CID {
+	t.Helper()
+	padded, err := piececid.PaddedSize(int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := make([]byte, padded/fr32.Padded*fr32.Payload)
+	copy(whole, data)
+	leaves := make([]byte, padded)
+	fr32.Pad(leaves, whole)
+	c, err := piececid.V2(commp.Root(leaves), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestSumInPartsIsTheWholeTree takes sizes around those of a part, and of
+// pieces of several parts with and without whole parts of zeros.
+func TestSumInPartsIsTheWholeTree(t *testing.T) {
+	const part = commp.PartPayload
+	data := make([]byte, 5*part)
+	rand.NewChaCha8([32]byte{2}).Read(data)
+	for _, n := range []int{65, 126, part/2 - 1, part - 1, part, part + 1, 2*part - 1, 2 * part, 2*part + 1, 3 * part, 4*part + 1, 5 * part} {
+		want := sumSlowly(t, data[:n])
+		for name, r := range map[string]io.Reader{
+			"at once":       bytes.NewReader(data[:n]),
+			"in halves":     iotest.HalfReader(bytes.NewReader(data[:n])),
+			"EOF with data": iotest.DataErrReader(bytes.NewReader(data[:n])),
+		} {
+			if got, err := commp.Sum(r); err != nil || got != want {
+				t.Errorf("%d bytes, %s: %v, %v; want %v", n, name, got, err, want)
+			}
+		}
+	}
+}
+
+func TestSumRefuses(t *testing.T) {
+	for _, n := range []int{0, 1, 64} {
+		if c, err := commp.Sum(bytes.NewReader(make([]byte, n))); err == nil {
+			t.Errorf("%d bytes have the piece CID %v", n, c)
+		}
+	}
+	// A reader that breaks off is not one that ends, whatever its error.
+	for _, broken := range []error{errors.New("disk on fire"), io.ErrUnexpectedEOF} {
+		r := io.MultiReader(bytes.NewReader(make([]byte, 3_000_000)), iotest.ErrReader(broken))
+		if c, err := commp.Sum(r); !errors.Is(err, broken) {
+			t.Errorf("%v: got %v, %v", broken, c, err)
+		}
+	}
+}
+
+func BenchmarkSum(b *testing.B) {
+	data := make([]byte, 64<<20)
+	payload.New(1, 0).Fill(data, 0)
+	b.SetBytes(int64(len(data)))
+	for b.Loop() {
+		if _, err := commp.Sum(bytes.NewReader(data)); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

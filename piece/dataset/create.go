@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/google/renameio/v2"
+
 	"piecebench/piece"
 	"piecebench/piece/payload"
 	"piecebench/piece/piececid"
@@ -255,7 +257,7 @@ func identify(p *piece.Piece, root piececid.Root) error {
 
 // finish writes pieces.txt, and the manifest last.
 func finish(dir string, m *piece.Manifest) error {
-	if err := piece.WriteFile(filepath.Join(dir, listName), list(m)); err != nil {
+	if err := renameio.WriteFile(filepath.Join(dir, listName), list(m), 0o644); err != nil {
 		return err
 	}
 	return m.Save(filepath.Join(dir, piece.ManifestName))
