@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/google/renameio/v2"
+
 	"piecebench/bench/result"
 )
 
@@ -46,7 +48,7 @@ func WriteFormats(dir string, run *result.Run, names ...string) (paths []string,
 			return paths, err
 		}
 		path := filepath.Join(dir, formats[i].file)
-		if err := result.WriteFile(path, data); err != nil {
+		if err := renameio.WriteFile(path, data, 0o644); err != nil {
 			return paths, err
 		}
 		paths = append(paths, path)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/google/renameio/v2"
+
 	"piecebench/k6/x/retrieval/record"
 )
 
@@ -72,7 +74,7 @@ func WriteCellsCSV(dir string, run *Run) error {
 		w.Write(row)
 	}
 	w.Flush() // a bytes.Buffer takes everything
-	return WriteFile(filepath.Join(dir, CellsFile), buf.Bytes())
+	return renameio.WriteFile(filepath.Join(dir, CellsFile), buf.Bytes(), 0o644)
 }
 
 // decimal writes v with at most so many decimals, without trailing zeros.

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/google/renameio/v2"
 )
 
 // RunFile is the name of a run's JSON file in its folder.
@@ -125,43 +127,5 @@ func (r *Run) Save(dir string) error {
 	if err != nil {
 		return fmt.Errorf("run.json: %w", err)
 	}
-	return WriteFile(filepath.Join(dir, RunFile), append(data, '\n'))
-}
-
-// WriteFile replaces a file's content atomically and durably: written to a
-// temporary file in the same folder, synced, renamed.
-func WriteFile(path string, data []byte) (err error) {
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, ".tmp-"+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-		}
-	}()
-	if _, err := f.Write(data); err != nil {
-		return err
-	}
-	if err := f.Chmod(0o644); err != nil { // CreateTemp gives 0600
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	// The rename itself is durable once the folder is synced.
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
+	return renameio.WriteFile(filepath.Join(dir, RunFile), append(data, '\n'), 0o644)
 }
