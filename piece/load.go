@@ -59,5 +59,5 @@ func (m *Manifest) Save(path string) (err error) {
 	if err != nil {
 		return err
 	}
-	return renameio.WriteFile(path, append(data, '\n'), 0o644)
+	return renameio.WriteFile(path, append(data, '\n'), 0o644, renameio.IgnoreUmask())
 }

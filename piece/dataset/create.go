@@ -257,7 +257,7 @@ func identify(p *piece.Piece, root piececid.Root) error {
 
 // finish writes pieces.txt, and the manifest last.
 func finish(dir string, m *piece.Manifest) error {
-	if err := renameio.WriteFile(filepath.Join(dir, listName), list(m), 0o644); err != nil {
+	if err := renameio.WriteFile(filepath.Join(dir, listName), list(m), 0o644, renameio.IgnoreUmask()); err != nil {
 		return err
 	}
 	return m.Save(filepath.Join(dir, piece.ManifestName))
