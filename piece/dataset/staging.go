@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"piecebench/piece/bytesize"
@@ -14,22 +15,22 @@ import (
 )
 
 // lock takes the dataset's folder, which it makes if need be, for this process
-// alone, and removes what a killed one left there.
+// alone, and removes what a killed one left there. unlock removes the folders
+// that lock made and that are still empty.
 func lock(dir string) (unlock func(), err error) {
-	// nginx's workers run as another user, whatever this one's umask is.
-	for _, d := range []string{dir, filepath.Join(dir, flatDir), filepath.Join(dir, sectorDir)} {
-		if _, err := os.Stat(d); err == nil {
-			continue
+	made, err := makeDirs(dir, filepath.Join(dir, flatDir), filepath.Join(dir, sectorDir))
+	removeMade := func() {
+		for _, d := range slices.Backward(made) {
+			os.Remove(d) // fails where something is in it
 		}
-		if err := os.MkdirAll(d, 0o755); err != nil {
-			return nil, err
-		}
-		if err := os.Chmod(d, 0o755); err != nil {
-			return nil, err
-		}
+	}
+	if err != nil {
+		removeMade()
+		return nil, err
 	}
 	f, err := os.Open(dir)
 	if err != nil {
+		removeMade()
 		return nil, err
 	}
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
@@ -48,7 +49,25 @@ func lock(dir string) (unlock func(), err error) {
 			os.Remove(path)
 		}
 	}
-	return func() { f.Close() }, nil
+	return func() { removeMade(); f.Close() }, nil
+}
+
+// makeDirs makes the folders that do not exist, and returns them.
+func makeDirs(dirs ...string) (made []string, err error) {
+	for _, d := range dirs {
+		if _, err := os.Stat(d); err == nil {
+			continue
+		}
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			return made, err
+		}
+		made = append(made, d)
+		// nginx's workers run as another user, whatever this one's umask is.
+		if err := os.Chmod(d, 0o755); err != nil {
+			return made, err
+		}
+	}
+	return made, nil
 }
 
 // staging holds files under temporary names until all of them are complete.
