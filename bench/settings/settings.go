@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,6 +45,14 @@ type variable struct {
 	parse   func(*Settings, string) error
 }
 
+// set checks text and puts it into s.
+func (v variable) set(s *Settings, text string) error {
+	if err := v.parse(s, text); err != nil {
+		return fmt.Errorf("%s=%s: %w", v.name, text, err)
+	}
+	return nil
+}
+
 // Description is what a person reads of a variable.
 type Description struct{ Name, Default, Meaning string }
 
@@ -64,9 +73,16 @@ func (v variable) flag() string {
 // profile values stand between the defaults and what the user names.
 const profileVariable = "PROFILE"
 
-// AddFlags defines a flag for every variable. The flags' values are read by Load.
-func AddFlags(flags *pflag.FlagSet) {
+// DatasetVariables are those that say which pieces there are.
+var DatasetVariables = []string{"PIECES", "PIECE_SIZE", "SEED"}
+
+// AddFlags defines a flag for every variable, or for those named. The flags'
+// values are read by Load.
+func AddFlags(flags *pflag.FlagSet, names ...string) {
 	for _, v := range variables {
+		if len(names) > 0 && !slices.Contains(names, v.name) {
+			continue
+		}
 		flags.String(v.flag(), "", fmt.Sprintf("%s (default %s; also $%s)", v.meaning, quoteEmpty(v.preset), v.name))
 	}
 }
@@ -90,7 +106,24 @@ func quoteEmpty(s string) string {
 // Load reads every variable: from its flag if that was given, else from the
 // environment, else from the profile, else its default. An empty value counts
 // as not given. flags may be nil.
-func Load(flags *pflag.FlagSet) (Settings, error) {
+func Load(flags *pflag.FlagSet) (Settings, error) { return FromText(givenBy(flags)) }
+
+// LoadDataset reads the DatasetVariables alone.
+func LoadDataset(flags *pflag.FlagSet) (dataset.Params, error) {
+	var s Settings
+	given := givenBy(flags)
+	for _, v := range variables {
+		if !slices.Contains(DatasetVariables, v.name) {
+			continue
+		}
+		if err := v.set(&s, firstNonEmpty(strings.TrimSpace(given[v.name]), v.preset)); err != nil {
+			return dataset.Params{}, err
+		}
+	}
+	return s.Dataset, nil
+}
+
+func givenBy(flags *pflag.FlagSet) map[string]string {
 	given := map[string]string{}
 	for _, v := range variables {
 		given[v.name] = os.Getenv(v.name)
@@ -101,7 +134,7 @@ func Load(flags *pflag.FlagSet) (Settings, error) {
 			given[v.name] = f.Value.String()
 		}
 	}
-	return FromText(given)
+	return given
 }
 
 // FromText checks the values given by name and fills in the profile and the defaults.
@@ -113,8 +146,8 @@ func FromText(given map[string]string) (Settings, error) {
 	}
 	for _, v := range variables {
 		text := firstNonEmpty(strings.TrimSpace(given[v.name]), profile[v.name], v.preset)
-		if err := v.parse(&s, text); err != nil {
-			return Settings{}, fmt.Errorf("%s=%s: %w", v.name, text, err)
+		if err := v.set(&s, text); err != nil {
+			return Settings{}, err
 		}
 		s.Text[v.name] = text
 	}

@@ -7,10 +7,9 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strconv"
 	"syscall"
 
-	"piecebench/piece/bytesize"
+	"piecebench/bench/settings"
 	"piecebench/piece/commp"
 	"piecebench/piece/dataset"
 
@@ -29,13 +28,12 @@ func datasetCommand() *cobra.Command {
 }
 
 func datasetCreate(dir *string) *cobra.Command {
-	var pieces, size, seed string
 	c := &cobra.Command{
 		Use:   "create",
 		Short: "Makes generated pieces, or reuses those that are there",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			p, err := datasetParams(pieces, size, seed)
+			p, err := settings.LoadDataset(c.Flags())
 			if err != nil {
 				return err
 			}
@@ -45,32 +43,8 @@ func datasetCreate(dir *string) *cobra.Command {
 			})
 		},
 	}
-	d := dataset.Default
-	c.Flags().StringVar(&pieces, "pieces", environment("PIECES", strconv.Itoa(d.Pieces)), "number of pieces (PIECES)")
-	c.Flags().StringVar(&size, "piece-size", environment("PIECE_SIZE", bytesize.String(d.PieceSize)), "padded size of each, a power of two from 128B to 64GiB (PIECE_SIZE)")
-	c.Flags().StringVar(&seed, "seed", environment("SEED", strconv.FormatUint(d.Seed, 10)), "what the payload is generated from (SEED)")
+	settings.AddFlags(c.Flags(), settings.DatasetVariables...)
 	return c
-}
-
-// environment returns a variable's value, or other where it is unset or empty.
-func environment(name, other string) string {
-	if v := os.Getenv(name); v != "" {
-		return v
-	}
-	return other
-}
-
-func datasetParams(pieces, size, seed string) (p dataset.Params, err error) {
-	if p.Pieces, err = strconv.Atoi(pieces); err != nil || p.Pieces < 1 {
-		return p, fmt.Errorf("pieces %q: want a whole number from 1 on", pieces)
-	}
-	if p.PieceSize, err = dataset.ParsePieceSize(size); err != nil {
-		return p, err
-	}
-	if p.Seed, err = strconv.ParseUint(seed, 10, 64); err != nil {
-		return p, fmt.Errorf("seed %q: want a whole number from 0 to 2^64-1", seed)
-	}
-	return p, nil
 }
 
 // interruptible runs f with a context that SIGINT and SIGTERM cancel.
