@@ -74,9 +74,9 @@ func TestDatasetRefusesBadInput(t *testing.T) {
 	for says, args := range map[string][]string{
 		"256MiB and 512MiB":  {"create", "--piece-size", "300MiB"},
 		"largest piece":      {"create", "--piece-size", "1TiB"},
-		`"0"`:                {"create", "--pieces", "0"},
-		`"x"`:                {"create", "--pieces", "x"},
-		`"-1"`:               {"create", "--seed", "-1"},
+		"PIECES=0:":          {"create", "--pieces", "0"},
+		"PIECES=x:":          {"create", "--pieces", "x"},
+		"SEED=-1:":           {"create", "--seed", "-1"},
 		"free":               {"create", "--pieces", "1000000", "--piece-size", "64GiB"},
 		"data/pieces.json":   {"verify"},
 		"/no/such/file":      {"import", "/no/such/file"},
