@@ -30,6 +30,7 @@ var (
 	descQueued   = desc("line_queued_packets", "Packets held in the user-space delay line.")
 	descLine     = desc("line_packets_total", "Packets that passed the user-space delay line since the link was set.")
 	descLineDrop = desc("line_dropped_packets_total", "Packets that the user-space delay line had no memory for.")
+	descLineShed = desc("line_shed_packets_total", "Acknowledgements that the user-space delay line left out because it was late.")
 	descLateness = desc("line_lateness_seconds", "How late packets left the user-space delay line.")
 	descCPU      = desc("server_cpu_seconds_total", "CPU time of the processes that listen on a port.", "port", "command")
 	descMemory   = desc("server_memory_bytes", "Memory of the processes that listen on a port, shared pages once.", "port", "command")
@@ -74,6 +75,7 @@ func (c *collector) collectLink(out chan<- prometheus.Metric) {
 	if line := s.Stats.DelayLine; line != nil {
 		counter(descLine, line.Packets)
 		counter(descLineDrop, line.Dropped)
+		counter(descLineShed, line.Shed)
 		gauge(descQueued, float64(line.Queued))
 	}
 	if h, ok := c.agent.lateness(); ok {

@@ -3,7 +3,10 @@ package netem
 import (
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -109,6 +112,7 @@ func (u *userspace) prepareTUN() error {
 	if err := u.run(append(argv, "up")...); err != nil {
 		return err
 	}
+	u.spreadTUN()
 	// Delayed packets come in where their source is not routed to, which is what
 	// rp_filter=1 drops. The larger of the value for all and for the device counts.
 	if err := u.setSysctl("net/ipv4/conf/all/rp_filter", "0"); err != nil {
@@ -127,6 +131,52 @@ func (u *userspace) prepareTUN() error {
 	}
 	// With early demux, packets of established sockets are never routed.
 	return u.setSysctl("net/ipv4/ip_early_demux", "0")
+}
+
+// spreadTUN has all CPUs process what comes out of the delay line (receive
+// packet steering). Otherwise the line's thread carries each acknowledgement
+// through TCP, and the data that it releases to the other end, by itself: 128
+// flows at 10 Gbit/s were measured to get 7.1 Gbit/s, and 9.57 with steering.
+// Where /sys is read-only the link works without.
+func (u *userspace) spreadTUN() {
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		return
+	}
+	u.say("sh", "-c", "echo "+cpuMask(set)+" > "+steering)
+	if err := os.WriteFile(steering, []byte(cpuMask(set)), 0); err != nil {
+		fmt.Fprintf(u.log, "# no receive packet steering, so that one CPU does most of the work: %v: make /sys writable, or set the sysctl net.core.rps_default_mask\n", err)
+	}
+}
+
+const steering = "/sys/class/net/" + tunName + "/queues/rx-0/rps_cpus"
+
+// cpuMask writes a set as sysfs wants it: groups of 32 bits in hexadecimal,
+// highest first.
+func cpuMask(set unix.CPUSet) string {
+	var groups []string
+	for low := 0; set.Count() > 0; low += 32 {
+		var bits uint32
+		for cpu := low; cpu < low+32; cpu++ {
+			if set.IsSet(cpu) {
+				bits |= 1 << (cpu - low)
+				set.Clear(cpu)
+			}
+		}
+		groups = append(groups, fmt.Sprintf("%x", bits))
+	}
+	slices.Reverse(groups)
+	return strings.Join(groups, ",")
+}
+
+// steeringMask returns the CPUs that share the work, "0" when the line's thread
+// does it all.
+func steeringMask() string {
+	text, err := os.ReadFile(steering)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
 }
 
 // closeLine delivers what the line holds and removes it, in full or what there
@@ -184,11 +234,13 @@ func (u *userspace) state() (client.State, error) {
 		s.Stats.DelayLine = &client.DelayLine{
 			Packets:       line.Packets,
 			Dropped:       line.Dropped,
+			Shed:          line.Shed,
 			Queued:        line.Queued,
 			LatenessP50Us: line.Lateness.Quantile(0.5),
 			LatenessP99Us: line.Lateness.Quantile(0.99),
 			LatenessMaxUs: line.Lateness.MaxUs,
 			Priority:      line.Priority,
+			SteeringCPUs:  steeringMask(),
 		}
 	}
 	return s, nil

@@ -61,7 +61,10 @@ type Stats struct {
 type DelayLine struct {
 	Packets int64 `json:"packets"` // sent on
 	Dropped int64 `json:"dropped"` // for want of memory
-	Queued  int64 `json:"queued"`  // held now
+	// Shed are acknowledgements left out because they were late by more than
+	// 5 ms: this machine's CPUs are too full for the link.
+	Shed   int64 `json:"shed"`
+	Queued int64 `json:"queued"` // held now
 	// Lateness of the packets sent on, in microseconds beyond the delay, as an
 	// upper bound: it includes the time that a packet may have waited unread.
 	LatenessP50Us int64 `json:"lateness_p50_us"`
@@ -69,6 +72,9 @@ type DelayLine struct {
 	LatenessMaxUs int64 `json:"lateness_max_us"`
 	// Priority is the scheduling of its thread: "fifo 10", "nice -20" or "nice 0".
 	Priority string `json:"priority"`
+	// SteeringCPUs is the mask of the CPUs that process the delayed packets, in
+	// hexadecimal; "0" means that the line's thread does it alone.
+	SteeringCPUs string `json:"steering_cpus"`
 }
 
 // Procs is what the servers and their host have used, the answer of GET /procs.
