@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"github.com/google/renameio/v2"
@@ -18,6 +19,9 @@ const ManifestName = "pieces.json"
 // the file and, where it is one piece's fault, the piece.
 func Load(path string) (*Manifest, error) {
 	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("manifest: %w: make a dataset with piecebench dataset create", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("manifest: %w", err)
 	}

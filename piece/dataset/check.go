@@ -93,9 +93,7 @@ func quickCheck(ctx context.Context, dir string, m *piece.Manifest) (faults []Fa
 		fresh = fresh && !f.full
 		sample = append(sample, f)
 	}
-	if have, err := os.ReadFile(filepath.Join(dir, listName)); err != nil || !bytes.Equal(have, list(m)) {
-		faults = append(faults, Fault{listName, "not the pieces of the manifest"})
-	}
+	faults = append(faults, checkList(dir, m)...)
 	more, err := checkFiles(ctx, dir, m, sample, func(int64) {})
 	return append(faults, more...), fresh, err
 }
@@ -123,13 +121,19 @@ func Verify(ctx context.Context, dir string, log io.Writer) (*piece.Manifest, []
 		total += f.piece.UnpaddedSize()
 		whole = append(whole, f)
 	}
-	if have, err := os.ReadFile(filepath.Join(dir, listName)); err != nil || !bytes.Equal(have, list(m)) {
-		faults = append(faults, Fault{listName, "not the pieces of the manifest"})
-	}
+	faults = append(faults, checkList(dir, m)...)
 	add, done := progress(log, "verifying "+dir, total)
 	defer done()
 	more, err := checkFiles(ctx, dir, m, whole, add)
 	return m, append(faults, more...), err
+}
+
+// checkList checks pieces.txt.
+func checkList(dir string, m *piece.Manifest) []Fault {
+	if have, err := os.ReadFile(filepath.Join(dir, listName)); err != nil || !bytes.Equal(have, list(m)) {
+		return []Fault{{listName, "not the pieces of the manifest"}}
+	}
+	return nil
 }
 
 // file is one piece in one of the files that hold it, and how to check it.

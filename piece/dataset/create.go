@@ -84,7 +84,11 @@ func create(ctx context.Context, dir string, p Params, old *piece.Manifest, log 
 	if err := remove(dir, old); err != nil {
 		return nil, err
 	}
-	return m, write(ctx, dir, m, func(string) bool { return true }, log)
+	if err := write(ctx, dir, m, func(string) bool { return true }, log); err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(log, "%s: made the dataset (%v)\n", dir, p)
+	return m, nil
 }
 
 // used returns how many bytes of disk a dataset takes.

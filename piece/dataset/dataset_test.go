@@ -370,3 +370,18 @@ func TestParsePieceSize(t *testing.T) {
 		}
 	}
 }
+
+func TestOneCreateAtATime(t *testing.T) {
+	dir := t.TempDir()
+	other, err := os.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if err := syscall.Flock(int(other.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := dataset.Create(context.Background(), dir, small, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "another process") {
+		t.Errorf("error %v", err)
+	}
+}
