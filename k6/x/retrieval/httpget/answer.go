@@ -115,6 +115,11 @@ func (x *exchange) receiveRaw(length int64) error {
 		x.c.br.Discard(int(n))
 		left -= n
 	}
+	x.batching = true
+	if err := x.arm(x.c.nc.SetReadDeadline); err != nil {
+		return err
+	}
+	defer x.c.raw.endBatches()
 	use := func(b []byte) error { return x.took(b, len(b)) }
 	for left > 0 {
 		var n int

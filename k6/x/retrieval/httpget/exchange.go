@@ -16,6 +16,10 @@ import (
 // maxHead is the most that a response head may take, in bytes.
 const maxHead = 64 << 10
 
+// batchPatience is how long bytes may lie in the socket because they are fewer
+// than a batch: live progress, and stalls, are known to within that.
+const batchPatience = 250 * time.Millisecond
+
 // past is a deadline that has passed: set on a connection, it wakes its reader.
 var past = time.Unix(1, 0)
 
@@ -31,6 +35,7 @@ type exchange struct {
 
 	c         *conn
 	lastByte  time.Time // or when waiting for one began
+	batching  bool      // the kernel wakes the reader for batches of bytes
 	firstByte time.Time // of the response; zero before
 	headLeft  int       // how many bytes of the head may still come; -1 after it
 	headErr   error     // that ended the head
@@ -252,6 +257,11 @@ func (x *exchange) arm(set func(time.Time) error) error {
 	}
 	if !x.deadline.IsZero() && !now.Before(x.deadline) {
 		return x.timeout()
+	}
+	if x.batching {
+		if look := now.Add(batchPatience); next.IsZero() || look.Before(next) {
+			next = look
+		}
 	}
 	set(next)
 	if x.ctx.Err() != nil { // after set, which may have undone the cancellation's

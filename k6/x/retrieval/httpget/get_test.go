@@ -6,8 +6,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -279,4 +282,97 @@ func TestDeadlineWhileConnecting(t *testing.T) {
 	if r := c.Get(ctx, Request{URL: u, Length: 1}); r.Outcome != string(record.Cut) {
 		t.Errorf("%s %q, want cut", r.Outcome, r.Error)
 	}
+}
+
+// On a fast connection the reader is woken for batches of bytes; the last ones
+// must be seen, and counted, none the less.
+func TestFewBytesAfterMany(t *testing.T) {
+	const tail = 30 // bytes, one at a time
+	for _, check := range []bool{false, true} {
+		for _, whole := range []bool{true, false} {
+			var s *server
+			s = newServer(t, nil, func(c net.Conn, _ *http.Request, served int) bool {
+				write(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", objectSize, object[:objectSize-tail])
+				for _, b := range object[objectSize-tail : objectSize-1] {
+					time.Sleep(2 * time.Millisecond)
+					c.Write([]byte{b})
+				}
+				if !whole {
+					s.hang()
+				}
+				write(c, "%s", object[objectSize-1:])
+				return true
+			})
+			c := newTestClient(Config{Stall: 600 * time.Millisecond})
+			for i := range 3 { // the next head is shorter than a batch
+				r := Request{URL: s.url("http"), Whole: true, Length: objectSize}
+				if check {
+					r.Check = new(checker)
+				}
+				res := c.Get(t.Context(), r)
+				want, bytes := record.OK, int64(objectSize)
+				if !whole {
+					want, bytes = record.Stalled, objectSize-1
+				}
+				if res.Outcome != string(want) || res.Bytes != bytes || res.Reused != (whole && i > 0) {
+					t.Fatalf("checked %v, request %d: %s %q, %d bytes, reused %v; want %s, %d", check, i, res.Outcome, res.Error, res.Bytes, res.Reused, want, bytes)
+				}
+			}
+			c.Close()
+		}
+	}
+}
+
+// descriptors counts this process's open files.
+func descriptors(t *testing.T) int {
+	t.Helper()
+	names, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip("SKIPPED: no /proc/self/fd here: ", err)
+	}
+	return len(names)
+}
+
+func TestNothingIsLeftBehind(t *testing.T) {
+	serverTLS, clientTLS := testTLS(t)
+	round := func() {
+		for _, scheme := range []string{"http", "https"} {
+			cfg := serverTLS
+			if scheme == "http" {
+				cfg = nil
+			}
+			s := newServer(t, cfg, func(c net.Conn, r *http.Request, served int) bool {
+				if served == 3 {
+					rst(c)
+					return false
+				}
+				answer(c, r)
+				return true
+			})
+			var wg sync.WaitGroup
+			for range 20 {
+				wg.Go(func() {
+					c := newTestClient(Config{TLS: clientTLS, Timeout: time.Minute, Stall: time.Minute})
+					defer c.Close()
+					for i := range int64(20) {
+						wantOK(t, c.Get(t.Context(), ranged(s.url(scheme), i, 1000)))
+					}
+				})
+			}
+			wg.Wait()
+			s.stop()
+		}
+	}
+	round()
+	goroutines, files := runtime.NumGoroutine(), descriptors(t)
+	for range 3 {
+		round()
+	}
+	// What has ended may take a moment to be gone.
+	for wait := time.Now().Add(10 * time.Second); time.Now().Before(wait); time.Sleep(10 * time.Millisecond) {
+		if runtime.NumGoroutine() <= goroutines && descriptors(t) <= files {
+			return
+		}
+	}
+	t.Errorf("goroutines %d -> %d, descriptors %d -> %d after 2400 requests", goroutines, runtime.NumGoroutine(), files, descriptors(t))
 }

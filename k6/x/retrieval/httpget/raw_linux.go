@@ -17,10 +17,14 @@ type rawConn struct {
 	dropStep, copyStep func(fd uintptr) bool // method values, made once
 
 	// One read: what is asked for, and what came.
-	max int
-	buf *[]byte
-	n   int
-	err error
+	max   int
+	buf   *[]byte
+	n     int
+	err   error
+	left  int64 // of the body
+	asked bool  // whether the batch is complete
+
+	batches
 }
 
 // maxDrop is the most that one call may drop: any more than what a receive
@@ -48,14 +52,12 @@ func newRawConn(nc net.Conn, count *int64) *rawConn {
 
 // drop waits for bytes, discards at most max of them, and returns how many.
 func (r *rawConn) drop(max int64) (int, error) {
-	r.max = int(min(max, maxDrop))
-	return r.read(r.dropStep)
+	return r.read(r.dropStep, max)
 }
 
 // copy waits for bytes, hands at most max of them to use, and returns how many.
 func (r *rawConn) copy(max int64, use func([]byte) error) (int, error) {
-	r.max = int(min(max, maxDrop))
-	n, err := r.read(r.copyStep)
+	n, err := r.read(r.copyStep, max)
 	if r.buf != nil {
 		if n > 0 {
 			err = use((*r.buf)[:n])
@@ -66,14 +68,26 @@ func (r *rawConn) copy(max int64, use func([]byte) error) (int, error) {
 	return n, err
 }
 
-func (r *rawConn) read(step func(uintptr) bool) (int, error) {
-	r.n, r.err = 0, nil
-	if err := r.sock.Read(step); err != nil {
+func (r *rawConn) read(step func(uintptr) bool, max int64) (int, error) {
+	r.max = int(min(max, maxDrop))
+	r.left = max
+	r.n, r.err, r.asked = 0, nil, false
+	err := r.sock.Read(step)
+	if isTimeout(err) && r.lowat > 1 {
+		// There may be bytes, fewer than the low-water mark.
+		came := false
+		r.sock.Control(func(fd uintptr) { came = step(fd) })
+		if came {
+			err = nil
+		}
+	}
+	if err != nil {
 		return 0, err
 	}
 	if r.n == 0 && r.err == nil {
 		r.err = io.EOF
 	}
+	r.total += int64(r.n)
 	atomic.AddInt64(r.count, int64(r.n))
 	return r.n, r.err
 }
@@ -81,6 +95,9 @@ func (r *rawConn) read(step func(uintptr) bool) (int, error) {
 // tryDrop reports false when there is nothing to read yet. With MSG_TRUNC the
 // kernel moves on in the stream without touching the buffer, so there is none.
 func (r *rawConn) tryDrop(fd uintptr) bool {
+	if r.mustWait(fd) {
+		return false
+	}
 	for {
 		n, _, errno := syscall.Syscall6(syscall.SYS_RECVFROM, fd, 0, uintptr(r.max), syscall.MSG_TRUNC|syscall.MSG_DONTWAIT, 0, 0)
 		if errno == 0 {
@@ -94,6 +111,9 @@ func (r *rawConn) tryDrop(fd uintptr) bool {
 }
 
 func (r *rawConn) tryCopy(fd uintptr) bool {
+	if r.mustWait(fd) {
+		return false
+	}
 	r.buf = copyBuffers.Get().(*[]byte)
 	for {
 		n, err := syscall.Read(int(fd), (*r.buf)[:min(r.max, len(*r.buf))])
@@ -109,6 +129,17 @@ func (r *rawConn) tryCopy(fd uintptr) bool {
 	}
 }
 
+// mustWait reports, once a read, whether fewer bytes are there than make a
+// batch. A recv would not wait for them: it takes what there is.
+func (r *rawConn) mustWait(fd uintptr) bool {
+	if r.asked {
+		return false
+	}
+	r.asked = true
+	r.prepare(fd, r.left)
+	return r.lowat > 1 && !r.readable(fd)
+}
+
 // failed keeps errno and reports whether the call is over: not when a signal
 // interrupted it.
 func (r *rawConn) failed(errno syscall.Errno) bool {
@@ -119,6 +150,13 @@ func (r *rawConn) failed(errno syscall.Errno) bool {
 		r.err = errno
 	}
 	return true
+}
+
+// endBatches lets single bytes wake the reader again: those of the next head.
+func (r *rawConn) endBatches() {
+	if r.lowat > 1 {
+		r.sock.Control(func(fd uintptr) { r.mark(fd, 1) })
+	}
 }
 
 // quiet reports whether a kept connection can take another request: the server

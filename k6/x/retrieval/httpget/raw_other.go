@@ -11,4 +11,5 @@ func newRawConn(net.Conn, *int64) *rawConn { return nil }
 
 func (*rawConn) drop(int64) (int, error)                     { panic("never made") }
 func (*rawConn) copy(int64, func([]byte) error) (int, error) { panic("never made") }
+func (*rawConn) endBatches()                                 { panic("never made") }
 func (*rawConn) quiet() bool                                 { panic("never made") }

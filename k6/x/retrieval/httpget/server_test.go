@@ -54,6 +54,7 @@ type server struct {
 	behave func(c net.Conn, r *http.Request, served int) (keep bool)
 	quit   chan struct{}
 	wg     sync.WaitGroup
+	once   sync.Once
 }
 
 // newServer serves plain HTTP, or TLS with cfg.
@@ -68,12 +69,16 @@ func newServer(tb testing.TB, cfg *tls.Config, behave func(net.Conn, *http.Reque
 	}
 	s := &server{Listener: l, tb: tb, behave: behave, quit: make(chan struct{})}
 	s.wg.Go(s.accept)
-	tb.Cleanup(func() {
+	tb.Cleanup(s.stop)
+	return s
+}
+
+func (s *server) stop() {
+	s.once.Do(func() {
 		close(s.quit)
-		l.Close()
+		s.Close()
 		s.wg.Wait()
 	})
-	return s
 }
 
 func (s *server) accept() {
