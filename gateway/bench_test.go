@@ -6,24 +6,63 @@ import (
 	"time"
 
 	"piecebench/gateway/internal/fixture"
+	"piecebench/gateway/store"
 )
 
-// BenchmarkServe compares the stores with nginx on loopback: all of them run,
-// and rounds of load go round them in turns, so that what else the machine
-// does meets all alike. nginx-ratio is a store's goodput over nginx's.
-func BenchmarkServe(b *testing.B) {
+// What the gateway promises, on loopback without a link to limit it.
+const (
+	flatOfNginx     = 0.95 // goodput, at least
+	unsealedOfNginx = 0.5
+	amongSlow       = 0.9 // of the goodput without slow readers
+	maxRSS          = 256 << 20
+)
+
+// window is one turn of load. Turns are many and short, and all alternate, so
+// that what else the machine does meets all alike.
+const window = 500 * time.Millisecond
+
+// server is something to put load on, and what it delivered so far.
+type server struct {
+	name, address string
+	process       *fixture.Process // nil for nginx, which has several
+	rate          float64          // summed over rounds
+}
+
+// rounds puts load on all servers in turns: A B C C B A, and so on.
+func rounds(b *testing.B, load fixture.Load, servers []*server) {
+	for b.Loop() {
+		for i := range 2 * len(servers) {
+			s := servers[min(i, 2*len(servers)-1-i)]
+			load.Address = s.address
+			r := load.Run(window)
+			if r.Failed > 0 {
+				b.Errorf("%s: %d requests failed: %v", s.name, r.Failed, r.FirstErr)
+			}
+			s.rate += r.Rate()
+		}
+	}
+}
+
+// reportRSS reports a gateway's peak memory, in MB, and holds it to its promise.
+func reportRSS(b *testing.B, s *server) {
+	rss := s.process.PeakRSS(b)
+	b.ReportMetric(float64(rss)/1e6, s.name+"-RSS-MB")
+	if rss > maxRSS {
+		b.Errorf("%s: %d MiB of memory, more than %d", s.name, rss>>20, maxRSS>>20)
+	}
+}
+
+func benchDataset(b *testing.B) fixture.Dataset {
 	const size = 256 << 20 // larger than a processor's caches
-	d := fixture.NewDataset(b, size/128*127, size/128*127)
+	return fixture.NewDataset(b, size/128*127, size/128*127)
+}
+
+// BenchmarkServe compares both stores with nginx. The figure of a store is its
+// goodput over nginx's.
+func BenchmarkServe(b *testing.B) {
+	d := benchDataset(b)
 	bin := fixture.BuildGateway(b)
-	type server struct {
-		name, address string
-		process       *fixture.Process
-	}
-	servers := []server{{name: "nginx", address: fixture.StartNginx(b, d)}}
-	for _, store := range []string{"flat", "unsealed"} {
-		address, p := fixture.StartGatewayProcess(b, bin, d, "--store", store, "--access-log=false")
-		servers = append(servers, server{store, address, p})
-	}
+	nginx := fixture.StartNginx(b, d)
 	for _, load := range []fixture.Load{
 		{Clients: 10, Range: 1 << 20},
 		{Clients: 10, Range: 100 << 20},
@@ -31,28 +70,47 @@ func BenchmarkServe(b *testing.B) {
 		{Clients: 1000, Range: 100 << 20},
 	} {
 		b.Run(fmt.Sprintf("%dx%dMiB", load.Clients, load.Range>>20), func(b *testing.B) {
-			rates := map[string]float64{}
+			servers := []*server{{name: "nginx", address: nginx}}
+			for _, name := range []string{store.FlatName, store.UnsealedName} {
+				address, p := fixture.StartGatewayProcess(b, bin, d, "--store", name, "--access-log=false")
+				servers = append(servers, &server{name: name, address: address, process: p})
+			}
 			load.Pieces = d.Manifest.Pieces
-			rounds := 0
-			for b.Loop() {
-				for i := range 2 * len(servers) {
-					if i >= len(servers) {
-						i = 2*len(servers) - 1 - i // A B C C B A
-					}
-					load.Address = servers[i].address
-					r := load.Run(time.Second)
-					if r.Failed > 0 {
-						b.Errorf("%s: %d requests failed: %v", servers[i].name, r.Failed, r.FirstErr)
-					}
-					rates[servers[i].name] += r.Rate()
+			rounds(b, load, servers)
+			b.ReportMetric(0, "ns/op") // says nothing here
+			for i, least := range map[int]float64{1: flatOfNginx, 2: unsealedOfNginx} {
+				s, ratio := servers[i], servers[i].rate/servers[0].rate
+				b.ReportMetric(ratio, s.name+"/nginx")
+				if ratio < least {
+					b.Errorf("%s: %.2f of nginx's goodput, less than %.2f", s.name, ratio, least)
 				}
-				rounds += 2
+				reportRSS(b, s)
 			}
-			b.ReportMetric(rates["nginx"]/float64(rounds)/1e6, "nginx-MB/s")
-			for _, s := range servers[1:] {
-				b.ReportMetric(rates[s.name]/rates["nginx"], s.name+"/nginx")
-				b.ReportMetric(float64(s.process.PeakRSS(b))/1e6, s.name+"-RSS-MB")
+		})
+	}
+}
+
+// BenchmarkAmongSlowReaders compares what 10 clients get from a gateway that
+// also has 1000 clients of 1 kB/s with what they get from one that has not.
+func BenchmarkAmongSlowReaders(b *testing.B) {
+	d := benchDataset(b)
+	bin := fixture.BuildGateway(b)
+	for _, name := range []string{store.FlatName, store.UnsealedName} {
+		b.Run(name, func(b *testing.B) {
+			var servers []*server
+			for _, readers := range []string{"without", "among"} {
+				address, p := fixture.StartGatewayProcess(b, bin, d, "--store", name, "--access-log=false")
+				servers = append(servers, &server{name: readers, address: address, process: p})
 			}
+			fixture.SlowReaders(b, servers[1].address, "/piece/"+d.Manifest.Pieces[0].CID, 1000)
+			rounds(b, fixture.Load{Clients: 10, Range: 10 << 20, Pieces: d.Manifest.Pieces}, servers)
+			ratio := servers[1].rate / servers[0].rate
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(ratio, "among/without")
+			if ratio < amongSlow {
+				b.Errorf("among slow readers %.2f of the goodput without them, less than %.2f", ratio, amongSlow)
+			}
+			reportRSS(b, servers[1])
 		})
 	}
 }
