@@ -24,7 +24,8 @@ const (
 	// full, the line cannot keep up, nothing tells the senders, and the RTT was
 	// measured to grow to seconds (1000 flows at 10 Gbit/s on two cores).
 	// Acknowledgements are cumulative, so that the next one makes up for one
-	// that is left out.
+	// that is left out; the last one that is held of a connection never is, or
+	// its sender would wait for a retransmission timeout.
 	shedAfter = 5 * time.Millisecond
 )
 
@@ -146,17 +147,19 @@ type state struct {
 	*setting
 	*meters
 	ring      *ring
+	held      connections
 	overflow  []byte
 	start     time.Time
 	lastEmpty time.Duration // when the device was last seen empty
 }
 
-// run moves packets until it is told to stop. It allocates nothing, so that no
-// garbage collection is due to it.
+// run moves packets until it is told to stop. It allocates next to nothing, so
+// that no garbage collection is due to it.
 func (l *Line) run() error {
 	s := &state{
 		setting:  l.want.Load(),
 		meters:   l.meters.Load(),
+		held:     make(connections),
 		overflow: make([]byte, l.mtu),
 		start:    time.Now(),
 	}
@@ -188,9 +191,13 @@ func (l *Line) run() error {
 
 func (s *state) apply(want *setting) {
 	if want.size != s.size {
-		var lost int
-		s.ring, lost = s.ring.resized(want.size)
-		s.dropped.Add(int64(lost))
+		old := s.ring
+		s.ring = old.resized(want.size)
+		for ; old.count > 0; old.pop() {
+			packet, _, _ := old.front()
+			s.held.release(packet)
+			s.dropped.Add(1)
+		}
 	}
 	s.setting = want
 }
@@ -215,6 +222,7 @@ func (l *Line) read(s *state) (int, error) {
 		case full:
 			s.dropped.Add(1)
 		default:
+			s.held.hold(room[:size])
 			s.ring.commit(size, now, now-s.lastEmpty)
 		}
 	}
@@ -236,7 +244,7 @@ func (l *Line) write(s *state) (n int, all bool) {
 		if n > 0 && now-s.lastEmpty > quantum {
 			return n, false
 		}
-		if late > shedAfter && pureACK(packet) {
+		if late > shedAfter && pureACK(packet) && s.held.others(packet) {
 			s.shed.Add(1)
 		} else if _, err := unix.Write(l.fd, packet); err != nil {
 			s.dropped.Add(1)
@@ -244,6 +252,7 @@ func (l *Line) write(s *state) (n int, all bool) {
 			s.packets.Add(1)
 			s.lateness.add(late + unread)
 		}
+		s.held.release(packet)
 		s.ring.pop()
 	}
 	return n, true

@@ -72,9 +72,9 @@ func (r *ring) pop() {
 	r.count--
 }
 
-// resized returns a ring of another size with the same packets, as many of the
-// oldest as it has room for, and the number that it had not.
-func (r *ring) resized(size int) (*ring, int) {
+// resized moves the packets into a ring of another size, as many of the oldest
+// as that has room for. What it has no room for stays in r.
+func (r *ring) resized(size int) *ring {
 	other := newRing(size)
 	for ; r.count > 0; r.pop() {
 		packet, arrival, unread := r.front()
@@ -85,7 +85,7 @@ func (r *ring) resized(size int) (*ring, int) {
 		copy(room, packet)
 		other.commit(len(packet), arrival, unread)
 	}
-	return other, r.count
+	return other
 }
 
 func align(n int) int { return (n + 7) &^ 7 }
