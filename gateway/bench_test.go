@@ -30,6 +30,7 @@ type server struct {
 
 // rounds puts load on all servers in turns: A B C C B A, and so on.
 func rounds(b *testing.B, load fixture.Load, servers []*server) {
+	turns := 0
 	for b.Loop() {
 		for i := range 2 * len(servers) {
 			s := servers[min(i, 2*len(servers)-1-i)]
@@ -39,7 +40,11 @@ func rounds(b *testing.B, load fixture.Load, servers []*server) {
 				b.Errorf("%s: %d requests failed: %v", s.name, r.Failed, r.FirstErr)
 			}
 			s.rate += r.Rate()
+			turns++
 		}
+	}
+	for _, s := range servers {
+		b.Logf("%s: %.0f MB/s", s.name, s.rate/float64(turns/len(servers))/1e6)
 	}
 }
 
