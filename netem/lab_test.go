@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
 	"piecebench/netem/client"
@@ -238,13 +239,18 @@ func (l *testLab) startLoad(flows int) *load {
 
 func (l *testLab) startLoadFrom(addr string, flows int) *load {
 	l.t.Helper()
-	ld := new(load)
-	for range flows {
-		conn, err := l.dial(addr, 20*time.Second)
-		if err != nil {
-			l.t.Fatal(err)
-		}
-		ld.conns = append(ld.conns, conn)
+	ld := &load{conns: make([]net.Conn, flows)}
+	var dials errgroup.Group
+	for i := range flows {
+		dials.Go(func() (err error) {
+			ld.conns[i], err = l.dial(addr, 20*time.Second)
+			return err
+		})
+	}
+	if err := dials.Wait(); err != nil {
+		l.t.Fatal(err)
+	}
+	for _, conn := range ld.conns {
 		fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", client.BlobPath(1<<40))
 		ld.wait.Go(func() { discard(conn, &ld.bytes) })
 	}
@@ -294,28 +300,27 @@ func (l *testLab) sendDatagrams(n int) (received int) {
 		l.t.Fatal(err)
 	}
 	defer out.Close()
-	buf := make([]byte, 64)
-	receive := func(atMost int, patience time.Duration) {
-		in.SetReadDeadline(time.Now().Add(patience))
-		for range atMost {
-			if _, err := in.Read(buf); err != nil {
-				return
-			}
-			received++
+	// Room for all of them: only the link loses packets.
+	raw, err := in.SyscallConn()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	if failed := raw.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 256<<20) }); failed != nil || err != nil {
+		l.t.Fatal(failed, err)
+	}
+	packet := make([]byte, 64)
+	for range n {
+		if _, err := out.Write(packet); err != nil {
+			l.t.Fatal(err)
 		}
 	}
-	// In small groups, which no buffer on the way is too short for.
-	const group = 50
-	for range n / group {
-		for range group {
-			if _, err := out.Write(buf); err != nil {
-				l.t.Fatal(err)
-			}
+	for {
+		in.SetReadDeadline(time.Now().Add(300 * time.Millisecond))
+		if _, err := in.Read(packet); err != nil {
+			return received
 		}
-		receive(group, 10*time.Millisecond)
+		received++
 	}
-	receive(n-received, 200*time.Millisecond)
-	return received
 }
 
 // discard receives without copying, for what a copy costs would limit the link.
@@ -339,11 +344,39 @@ func discard(conn net.Conn, total *atomic.Int64) {
 	}
 }
 
-// rate returns the goodput in bits per second over a window.
+// rate returns the goodput in bits per second that was read in a window.
 func (ld *load) rate(window time.Duration) float64 {
 	start, before := time.Now(), ld.bytes.Load()
 	time.Sleep(window)
 	return float64(ld.bytes.Load()-before) * 8 / time.Since(start).Seconds()
+}
+
+// wireRate returns what arrived at the clients' device in a window, in bits per
+// second. Read from the kernel, and over the longest time that the window may
+// have been, it is never too high, however late this process gets a CPU.
+func (l *testLab) wireRate(window time.Duration) float64 {
+	l.t.Helper()
+	start := time.Now()
+	before := l.receivedBytes()
+	time.Sleep(window)
+	after := l.receivedBytes()
+	return float64(after-before) * 8 / time.Since(start).Seconds()
+}
+
+func (l *testLab) receivedBytes() (bytes int64) {
+	l.t.Helper()
+	l.inNamespace(l.clients, func() {
+		text, err := os.ReadFile("/proc/thread-self/net/dev")
+		if err != nil {
+			l.t.Error(err)
+			return
+		}
+		_, line, _ := strings.Cut(string(text), "shaped0:")
+		if _, err := fmt.Sscan(line, &bytes); err != nil {
+			l.t.Errorf("read the bytes that shaped0 received: %v", err)
+		}
+	})
+	return bytes
 }
 
 // networkState is everything of the servers' namespace that an agent may change.
@@ -358,8 +391,8 @@ func (l *testLab) networkState() string {
 		if argv[1] == "-6" && !hasIPv6() {
 			continue
 		}
-		cmd := append([]string{"ip", "netns", "exec", l.servers}, argv...)
-		fmt.Fprintf(&text, "$ %s\n%s", strings.Join(argv, " "), run(l.t, cmd...))
+		argv = append([]string{argv[0], "-n", l.servers}, argv[1:]...)
+		fmt.Fprintf(&text, "$ %s\n%s", strings.Join(argv, " "), run(l.t, argv...))
 	}
 	if _, err := exec.LookPath("nft"); err == nil && !inUML() {
 		text.WriteString(run(l.t, "ip", "netns", "exec", l.servers, "nft", "list", "ruleset"))
