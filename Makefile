@@ -3,7 +3,7 @@
 
 BINARIES := piecebench piece-gateway netem-agent k6
 
-.PHONY: help build bench test plan up down report doctor clean setup
+.PHONY: help build bench bench-gateway test plan up down report doctor clean setup
 .DEFAULT_GOAL := help
 
 help: ## what there is to make, and the variables of a run
@@ -47,6 +47,10 @@ bin:
 # The charting library that report.html carries; fetch knows its version.
 bench/report/assets/echarts.min.js: bench/report/assets/fetch
 	@bench/report/assets/fetch
+
+bench-gateway: setup ## the gateway beside nginx on loopback, and fr32 unpadding beside copy(): ratios
+	@go test -run '^$$' -bench . -benchtime 10x ./gateway
+	@go test -run '^$$' -bench OverCopy ./piece/fr32
 
 clean: down ## remove the binaries
 	@rm -rf bin

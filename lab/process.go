@@ -45,7 +45,7 @@ func (l Lab) parts(cfg Config) ([]part, error) {
 		{"nginx", nginxPort, []string{"nginx", "-p", cfg.Data, "-c", cfg.NginxConf, "-e", nginxLog,
 			"-g", fmt.Sprintf("daemon off; pid %s; user %s %s;", filepath.Join(l.Dir(), "nginx.pid"), account.Username, group.Name)}},
 		{"gateway", gatewayPort, append(asUser, cfg.gateway(), "--manifest", filepath.Join(cfg.Data, "pieces.json"),
-			"--listen", fmt.Sprint(":", gatewayPort), "--store", cfg.Store)},
+			"--listen", fmt.Sprint(":", gatewayPort), "--store", cfg.Store, "--access-log=false")}, // nginx writes none either
 	}, nil
 }
 

@@ -52,6 +52,9 @@ func benchCommand() *cobra.Command {
 		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
 		if _, err := dataset.Create(ctx, full.Data, s.Dataset, os.Stderr); err != nil {
+			if ctx.Err() != nil {
+				return problem{errors.New("interrupted while making the dataset: nothing half-made is left")}
+			}
 			return err
 		}
 		release, err := l.Claim()

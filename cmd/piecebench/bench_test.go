@@ -226,6 +226,28 @@ func TestBadInputIsOneLineAndLeavesNothing(t *testing.T) {
 	}
 }
 
+func TestBenchWithoutRootIsRefusedBeforeAnything(t *testing.T) {
+	labtest.NeedRoot(t) // to become somebody else
+	p := newProgram(t)
+	for dir := p.install; dir != os.TempDir(); dir = filepath.Dir(dir) {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := p.command("bench")
+	cmd.Dir = p.install
+	const nobody = 65534
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	before := tree(t, p.install)
+	out, _ := cmd.CombinedOutput()
+	if code := cmd.ProcessState.ExitCode(); code != 2 || strings.Count(string(out), "\n") != 1 || !strings.Contains(string(out), "needs root") {
+		t.Errorf("exit code %d, said %q; want 2 and one line that says what needs root", code, out)
+	}
+	if after := tree(t, p.install); after != before {
+		t.Errorf("left behind:\n%s", after)
+	}
+}
+
 // manifest makes a dataset outside the working directory.
 func manifest(t *testing.T) string {
 	return filepath.Join(labtest.Dataset(t), "pieces.json")

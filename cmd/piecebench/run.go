@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"piecebench/bench/report"
 	"piecebench/bench/result"
 	"piecebench/bench/runner"
 	"piecebench/bench/settings"
@@ -67,8 +68,9 @@ of your own need no lab:
 		if errors.Is(err, runner.ErrInterrupted) {
 			err = problem{err}
 		}
-		if _, missing := os.Stat(out); missing == nil {
-			defer fmt.Println(filepath.Join(out, "report.html"))
+		if measured, loadErr := result.Load(out); loadErr == nil {
+			fmt.Print(report.Text(measured))
+			fmt.Println(filepath.Join(out, "report.html"))
 		}
 		return err
 	}
