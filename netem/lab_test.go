@@ -11,14 +11,12 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
 	"piecebench/netem/client"
@@ -61,6 +59,9 @@ func newLab(t *testing.T) *testLab {
 			for _, setting := range [][2]string{
 				{"tcp_rmem", "4096 131072 67108864"}, {"tcp_wmem", "4096 65536 67108864"},
 				{"tcp_no_metrics_save", "1"}, {"tcp_congestion_control", congestionControl()},
+				// Full GSO packets at any pace: 128 flows at 1 Gbit/s otherwise are 40,000
+				// packets a second, and more than User-Mode Linux's one CPU can do.
+				{"tcp_min_tso_segs", "44"},
 			} {
 				if err := os.WriteFile("/proc/sys/net/ipv4/"+setting[0], []byte(setting[1]), 0); err != nil {
 					t.Fatal(err)
@@ -195,188 +196,6 @@ func (l *testLab) client(addr string) *client.Client {
 func (l *testLab) dial(addr string, timeout time.Duration) (conn net.Conn, err error) {
 	l.inNamespace(l.clients, func() { conn, err = net.DialTimeout("tcp4", addr, timeout) })
 	return conn, err
-}
-
-// rtts returns the RTTs of n connections, one after the other, sorted, as the
-// clients' kernel measured them in the handshake: how long a process then waits
-// for a CPU is not the link's. The first connection waits for ARP and is left out.
-func (l *testLab) rtts(addr string, n int) []time.Duration {
-	l.t.Helper()
-	var times []time.Duration
-	for i := range n + 1 {
-		conn, err := l.dial(addr, 5*time.Second)
-		if err != nil {
-			l.t.Fatal(err)
-		}
-		raw, err := conn.(*net.TCPConn).SyscallConn()
-		if err != nil {
-			l.t.Fatal(err)
-		}
-		var info *unix.TCPInfo
-		if failed := raw.Control(func(fd uintptr) { info, err = unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO) }); failed != nil || err != nil {
-			l.t.Fatal(failed, err)
-		}
-		conn.Close()
-		if i > 0 {
-			times = append(times, time.Duration(info.Rtt)*time.Microsecond)
-		}
-	}
-	slices.Sort(times)
-	return times
-}
-
-// load is downloads through the link that run until the test stops them.
-type load struct {
-	bytes atomic.Int64
-	conns []net.Conn
-	wait  sync.WaitGroup
-}
-
-func (l *testLab) startLoad(flows int) *load {
-	l.t.Helper()
-	return l.startLoadFrom(shapedAddr, flows)
-}
-
-func (l *testLab) startLoadFrom(addr string, flows int) *load {
-	l.t.Helper()
-	ld := &load{conns: make([]net.Conn, flows)}
-	var dials errgroup.Group
-	for i := range flows {
-		dials.Go(func() (err error) {
-			ld.conns[i], err = l.dial(addr, 20*time.Second)
-			return err
-		})
-	}
-	if err := dials.Wait(); err != nil {
-		l.t.Fatal(err)
-	}
-	for _, conn := range ld.conns {
-		fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", client.BlobPath(1<<40))
-		ld.wait.Go(func() { discard(conn, &ld.bytes) })
-	}
-	l.t.Cleanup(ld.stop)
-	return ld
-}
-
-func (ld *load) stop() {
-	for _, conn := range ld.conns {
-		conn.Close()
-	}
-	ld.wait.Wait()
-}
-
-// serveBlobs serves /blob from this process, at an address of the servers.
-func (l *testLab) serveBlobs(addr string) {
-	l.t.Helper()
-	blob, err := newBlob()
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	l.inNamespace(l.servers, func() {
-		ln, err := net.Listen("tcp", addr)
-		if err != nil {
-			l.t.Error(err)
-			return
-		}
-		server := &http.Server{Handler: blob}
-		l.t.Cleanup(func() { server.Close() })
-		go server.Serve(ln)
-	})
-}
-
-// sendDatagrams sends n packets from the servers to the clients, and returns
-// how many came.
-func (l *testLab) sendDatagrams(n int) (received int) {
-	l.t.Helper()
-	var in, out *net.UDPConn
-	var err error
-	l.inNamespace(l.clients, func() { in, err = net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(198, 18, 0, 1), Port: 9200}) })
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	defer in.Close()
-	l.inNamespace(l.servers, func() { out, err = net.DialUDP("udp4", nil, in.LocalAddr().(*net.UDPAddr)) })
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	defer out.Close()
-	// Room for all of them: only the link loses packets.
-	raw, err := in.SyscallConn()
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	if failed := raw.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 256<<20) }); failed != nil || err != nil {
-		l.t.Fatal(failed, err)
-	}
-	packet := make([]byte, 64)
-	for range n {
-		if _, err := out.Write(packet); err != nil {
-			l.t.Fatal(err)
-		}
-	}
-	for {
-		in.SetReadDeadline(time.Now().Add(300 * time.Millisecond))
-		if _, err := in.Read(packet); err != nil {
-			return received
-		}
-		received++
-	}
-}
-
-// discard receives without copying, for what a copy costs would limit the link.
-func discard(conn net.Conn, total *atomic.Int64) {
-	raw, err := conn.(*net.TCPConn).SyscallConn()
-	if err != nil {
-		return
-	}
-	buf := make([]byte, 1<<20)
-	for {
-		var n int
-		var failed error
-		err := raw.Read(func(fd uintptr) bool {
-			n, _, failed = unix.Recvfrom(int(fd), buf, unix.MSG_TRUNC)
-			return failed != unix.EAGAIN
-		})
-		if err != nil || failed != nil || n <= 0 {
-			return
-		}
-		total.Add(int64(n))
-	}
-}
-
-// rate returns the goodput in bits per second that was read in a window.
-func (ld *load) rate(window time.Duration) float64 {
-	start, before := time.Now(), ld.bytes.Load()
-	time.Sleep(window)
-	return float64(ld.bytes.Load()-before) * 8 / time.Since(start).Seconds()
-}
-
-// wireRate returns what arrived at the clients' device in a window, in bits per
-// second. Read from the kernel, and over the longest time that the window may
-// have been, it is never too high, however late this process gets a CPU.
-func (l *testLab) wireRate(window time.Duration) float64 {
-	l.t.Helper()
-	start := time.Now()
-	before := l.receivedBytes()
-	time.Sleep(window)
-	after := l.receivedBytes()
-	return float64(after-before) * 8 / time.Since(start).Seconds()
-}
-
-func (l *testLab) receivedBytes() (bytes int64) {
-	l.t.Helper()
-	l.inNamespace(l.clients, func() {
-		text, err := os.ReadFile("/proc/thread-self/net/dev")
-		if err != nil {
-			l.t.Error(err)
-			return
-		}
-		_, line, _ := strings.Cut(string(text), "shaped0:")
-		if _, err := fmt.Sscan(line, &bytes); err != nil {
-			l.t.Errorf("read the bytes that shaped0 received: %v", err)
-		}
-	})
-	return bytes
 }
 
 // networkState is everything of the servers' namespace that an agent may change.

@@ -88,14 +88,15 @@ func linkChangesUnderTraffic(t *testing.T, backend string) {
 	ld := l.startLoad(8)
 	ld.rate(500 * time.Millisecond)
 	const most = 100e6 // of the links below
-	start, before := time.Now(), l.receivedBytes()
+	before, start, _ := l.receivedBytes()
 	for range 2 {
 		for _, notation := range []string{"100mbit/5ms", "80mbit/0ms", "50mbit/20ms", "60mbit/40ms"} {
 			a.set(notation)
 			time.Sleep(20 * time.Millisecond)
 		}
 	}
-	if got := float64(l.receivedBytes()-before) * 8 / time.Since(start).Seconds(); got > 1.02*most {
+	after, _, end := l.receivedBytes()
+	if got := float64(after-before) * 8 / end.Sub(start).Seconds(); got > 1.02*most {
 		t.Errorf("while the link changed, %.1f Mbit/s passed; none of the links had more than %.1f", got/1e6, most/1e6)
 	}
 	a.set("100mbit/5ms")
@@ -202,11 +203,16 @@ func TestKernelCapacity(t *testing.T) {
 		ld := l.startLoad(flows)
 		var got float64
 		for second := 0; second < 10 && got < 0.98*want; second++ { // slow start takes a while
-			before := ld.bytes.Load()
-			if wire := l.wireRate(time.Second); wire > 1.02e9 {
+			start, before := time.Now(), ld.bytes.Load()
+			wire := l.wireRate(time.Second)
+			if wire > 1.02e9 {
 				t.Errorf("with %d flows, %.0f Mbit/s pass the 1 Gbit/s link", flows, wire/1e6)
 			}
-			got = max(got, float64(ld.bytes.Load()-before)*8)
+			read := float64(ld.bytes.Load()-before) * 8 / time.Since(start).Seconds()
+			// What waited in the sockets is read later, and can be more than the link's
+			// rate. The device counts a GSO packet's headers once, so that it counts
+			// hardly more than the payload.
+			got = max(got, min(read, wire))
 		}
 		ld.stop()
 		t.Logf("%d flows: %.0f Mbit/s", flows, got/1e6)

@@ -2,6 +2,7 @@ package netem
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"flag"
 	"fmt"
@@ -28,26 +29,27 @@ const (
 func inUML() bool { return os.Getpid() == 1 && os.Getenv(umlTests) != "" }
 
 func TestKernelBackendInUML(t *testing.T) {
-	text, passed := runInUML(t, "TestLink/kernel")
-	t.Logf("%s", text)
-	if !passed || !strings.Contains(text, "PASS: TestLink/kernel/IdleRTTIsTheDelay") {
+	uml := runInUML(t, "TestLink/kernel")
+	t.Logf("%s", uml.text)
+	if !uml.passed || !strings.Contains(uml.text, "PASS: TestLink/kernel/IdleRTTIsTheDelay") {
 		t.Error("the tests in User-Mode Linux failed")
 	}
 }
 
 // User-Mode Linux has one CPU. When it has to wait for it, its clock goes on and
-// the link's unused tokens are lost, which is then no fault of the link.
+// the link's unused tokens are lost (more than a millisecond's), which is then
+// no fault of the link.
 func TestKernelCapacityInUML(t *testing.T) {
 	const attempts = 2
 	for range attempts {
 		start, before := time.Now(), hostBusySeconds(t)
-		text, passed := runInUML(t, "TestKernelCapacity$")
-		cpus := (hostBusySeconds(t) - before) / time.Since(start).Seconds()
-		t.Logf("%s\nthe host used %.2f CPUs", text, cpus)
-		if passed {
+		uml := runInUML(t, "TestKernelCapacity$")
+		others := (hostBusySeconds(t) - before - uml.cpu.Seconds()) / time.Since(start).Seconds()
+		t.Logf("%s\nother processes used %.2f CPUs", uml.text, others)
+		if uml.passed {
 			return
 		}
-		if cpus < 1.3 {
+		if others < 0.2 {
 			t.Fatal("the kernel backend's links are slower than asked")
 		}
 	}
@@ -67,8 +69,14 @@ func hostBusySeconds(t *testing.T) float64 {
 	return procs.Host.BusySeconds
 }
 
+type umlRun struct {
+	text   string
+	passed bool
+	cpu    time.Duration
+}
+
 // runInUML runs the tests of a pattern in User-Mode Linux, or skips the test.
-func runInUML(t *testing.T, pattern string) (text string, passed bool) {
+func runInUML(t *testing.T, pattern string) umlRun {
 	t.Helper()
 	needRoot(t)
 	if hasNetem() {
@@ -89,11 +97,21 @@ func runInUML(t *testing.T, pattern string) (text string, passed bool) {
 		"init="+init, "con=null", "con0=fd:0,fd:1", umlTests+"="+pattern,
 		"NETEM_TEST_AGENT="+agentBinary, "PATH=/usr/sbin:/usr/bin:/sbin:/bin")
 	cmd.Env = append(os.Environ(), "HOME="+t.TempDir()) // it keeps a directory there
-	output, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("User-Mode Linux: %v:\n%s", err, output)
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
+	if err := cmd.Start(); err != nil {
+		t.Fatalf("User-Mode Linux: %v", err)
 	}
-	return string(output), regexp.MustCompile(`(?m)^UML: tests passed`).Match(output)
+	// Its clock goes on while it waits for a CPU. Without the right to this it is only slower.
+	_ = unix.Setpriority(unix.PRIO_PROCESS, cmd.Process.Pid, -20)
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("User-Mode Linux: %v:\n%s", err, &output)
+	}
+	return umlRun{
+		text:   output.String(),
+		passed: regexp.MustCompile(`(?m)^UML: tests passed`).Match(output.Bytes()),
+		cpu:    cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(),
+	}
 }
 
 // umlMain is init in User-Mode Linux. It does not return.
