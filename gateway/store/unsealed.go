@@ -40,14 +40,19 @@ func (s *Unsealed) Open(p piece.Piece) (Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &unsealedObject{store: s, file: f, base: p.SectorOffset}, nil
+	return &unsealedObject{store: s, file: f, base: p.SectorOffset, taken: blockPayload}, nil
 }
 
 type unsealedObject struct {
 	store *Unsealed
 	file  *os.File
 	base  int64
+	taken int64 // what the socket took of the last block
 }
+
+// leastBlock is the least payload that is unpadded for a socket: a small
+// socket buffer's worth.
+const leastBlock = 16 << 10
 
 // block unpads up to n bytes from off on, at most to the end of the block that
 // off is in, into buf, and returns them.
@@ -82,15 +87,18 @@ func (o *unsealedObject) ReadAt(p []byte, off int64) (int, error) {
 
 // Send unpads one block and writes it. What the socket does not take is
 // dropped, and unpadded again when it can take more: so no buffer waits for a
-// client.
+// client. A block is at most twice what the socket took of the last one: with
+// 1000 clients on 1 Gbit/s each takes a few packets at a time, and unpadding
+// whole blocks for them cost 2.3 CPU-seconds per GB.
 func (o *unsealedObject) Send(socket int, off, n int64) (int64, error) {
 	buf := o.store.buffers.get()
 	defer o.store.buffers.put(buf)
-	b, err := o.block(buf, off, n)
+	b, err := o.block(buf, off, min(n, max(2*o.taken, leastBlock)))
 	if err != nil {
 		return 0, err
 	}
 	var sent int64
+	defer func() { o.taken = sent }()
 	for len(b) > 0 {
 		n, err := retry(func() (int, error) { return unix.Write(socket, b) })
 		if err != nil {
