@@ -3,7 +3,7 @@ package httpget
 import (
 	"io"
 	"net"
-	"sync"
+	"runtime"
 	"sync/atomic"
 	"syscall"
 )
@@ -18,7 +18,7 @@ type rawConn struct {
 
 	// One read: what is asked for, and what came.
 	max   int
-	buf   *[]byte
+	buf   []byte
 	n     int
 	err   error
 	left  int64 // of the body
@@ -32,8 +32,24 @@ type rawConn struct {
 const maxDrop = 1 << 30
 
 // copyBuffers are large, since a copy costs 0.31 CPU-seconds per GB with 8 KB
-// and 0.25 with 256 KiB, and few, since none is held while waiting.
-var copyBuffers = sync.Pool{New: func() any { b := make([]byte, 256<<10); return &b }}
+// and 0.25 with 256 KiB, and few, since none is held while waiting for bytes.
+// They are few by force: a goroutine that comes back from the read finds its
+// processor taken, and with 1000 clients 180 of them queued with a buffer each.
+var copyBuffers = func() chan []byte {
+	free := make(chan []byte, 4*runtime.GOMAXPROCS(0))
+	for range cap(free) {
+		free <- nil // made when it is first taken
+	}
+	return free
+}()
+
+func takeCopyBuffer() []byte {
+	b := <-copyBuffers
+	if b == nil {
+		b = make([]byte, 256<<10)
+	}
+	return b
+}
 
 // newRawConn returns nil when nc is no socket.
 func newRawConn(nc net.Conn, count *int64) *rawConn {
@@ -60,9 +76,9 @@ func (r *rawConn) copy(max int64, use func([]byte) error) (int, error) {
 	n, err := r.read(r.copyStep, max)
 	if r.buf != nil {
 		if n > 0 {
-			err = use((*r.buf)[:n])
+			err = use(r.buf[:n])
 		}
-		copyBuffers.Put(r.buf)
+		copyBuffers <- r.buf
 		r.buf = nil
 	}
 	return n, err
@@ -114,15 +130,15 @@ func (r *rawConn) tryCopy(fd uintptr) bool {
 	if r.mustWait(fd) {
 		return false
 	}
-	r.buf = copyBuffers.Get().(*[]byte)
+	r.buf = takeCopyBuffer()
 	for {
-		n, err := syscall.Read(int(fd), (*r.buf)[:min(r.max, len(*r.buf))])
+		n, err := syscall.Read(int(fd), r.buf[:min(r.max, len(r.buf))])
 		if err == nil {
 			r.n = n
 			return true
 		}
 		if errno := err.(syscall.Errno); r.failed(errno) {
-			copyBuffers.Put(r.buf)
+			copyBuffers <- r.buf
 			r.buf = nil
 			return errno != syscall.EAGAIN
 		}
