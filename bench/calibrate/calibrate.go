@@ -72,7 +72,7 @@ func Link(ctx context.Context, path Path, spec link.Spec, progress func(step str
 		return c, err
 	}
 	progress(fmt.Sprintf("%s: idle RTT", spec))
-	rtt, err := idleRTT(ctx, shaped.Host)
+	rtt, err := idleRTT(ctx, shaped.Host, spec.Delay)
 	if err != nil {
 		return c, err
 	}

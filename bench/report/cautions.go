@@ -19,7 +19,7 @@ func (v *view) cautions() []caution {
 	}
 	run := v.run
 	if n := len(run.Cells); n < run.Planned {
-		add("incomplete", "%d of %s are here. Run only what is missing with: make bench RESUME=%s", n, count(run.Planned, "planned cell"), run.ID)
+		add("incomplete", "%d of %s are here. Run only what is missing with: make bench RESUME=results/%s", n, count(run.Planned, "planned cell"), run.ID)
 	} else if run.Finished == nil {
 		add("incomplete", "The run did not end in an orderly way, though all its cells are here.")
 	}

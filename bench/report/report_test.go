@@ -83,7 +83,7 @@ func TestMissingCellsAreShownAndNotCompared(t *testing.T) {
 	run := runOf(cell("raw", "full", 1, 900), cell("gateway", "full", 1, 450), cell("raw", "full", 10, 900))
 	run.Planned, run.Finished = 4, nil
 	wants(t, Markdown(run),
-		"- **incomplete**: 3 of 4 planned cells are here. Run only what is missing with: make bench RESUME=20260301T174500Z-test",
+		"- **incomplete**: 3 of 4 planned cells are here. Run only what is missing with: make bench RESUME=results/20260301T174500Z-test",
 		"| full |      10 |  900 (90 %) |              – |             – |",
 		"delivered 50 % of raw’s goodput in the one cell that has both")
 

@@ -47,6 +47,11 @@ func (p program) run(args ...string) (stdout, stderr string, code int) {
 	return out.String(), diagnostics.String(), cmd.ProcessState.ExitCode()
 }
 
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return lines[len(lines)-1]
+}
+
 // labsLeft returns the names of namespaces that a lab left.
 func labsLeft(t *testing.T, name string) []string {
 	t.Helper()
@@ -95,8 +100,7 @@ func TestBenchFromNothingToAReport(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
 	}
-	lines := strings.Split(strings.TrimSpace(stdout), "\n")
-	reportFile := filepath.Join(p.dir, lines[len(lines)-1])
+	reportFile := filepath.Join(p.dir, lastLine(stdout))
 	for _, name := range []string{"report.html", "report.md", "run.json", "cells.csv"} {
 		if info, err := os.Stat(filepath.Join(filepath.Dir(reportFile), name)); err != nil || info.Size() == 0 {
 			t.Errorf("%s beside the last line's path: %v", name, err)
@@ -167,7 +171,7 @@ func TestInterruptKeepsWhatThereIsAndResumeCompletesIt(t *testing.T) {
 	if left := labsLeft(t, "e2e"); left != nil {
 		t.Errorf("left behind: %v", left)
 	}
-	folder := filepath.Dir(strings.TrimSpace(string(printed)))
+	folder := filepath.Dir(lastLine(string(printed)))
 	kept := rows(t, filepath.Join(p.dir, folder, "cells.csv"))
 	if len(kept) == 0 || len(kept) > 3 {
 		t.Errorf("%d cells kept", len(kept))
