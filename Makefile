@@ -3,7 +3,7 @@
 
 BINARIES := piecebench piece-gateway netem-agent k6
 
-.PHONY: help build bench bench-gateway test plan up down report doctor clean setup
+.PHONY: help build bench bench-gateway bench-generator test plan up down report doctor clean setup
 .DEFAULT_GOAL := help
 
 help: ## what there is to make, and the variables of a run
@@ -51,6 +51,9 @@ bench/report/assets/echarts.min.js: bench/report/assets/fetch
 bench-gateway: setup ## the gateway beside nginx on loopback, and fr32 unpadding beside copy(): ratios
 	@go test -run '^$$' -bench . -benchtime 10x ./gateway
 	@go test -run '^$$' -bench OverCopy ./piece/fr32
+
+bench-generator: setup build ## the retrieval engine beside k6's http.get and curl: CPU-seconds per GB
+	@go run ./k6/generatorbench -k6 bin/k6 -manifest data/pieces.json
 
 clean: down ## remove the binaries
 	@rm -rf bin

@@ -42,7 +42,7 @@ func (s Setup) start(c plan.Cell, records, logs string) (*process, error) {
 	if err := os.Remove(p.progress); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	p.cmd = exec.Command(s.K6, "run", "--quiet", "--summary-mode=disabled", "--no-usage-report", "--address", "", s.Script)
+	p.cmd = exec.Command(s.K6, "run", "--quiet", "--summary-mode=disabled", "--no-thresholds", "--no-usage-report", "--address", "", s.Script)
 	p.cmd.Env = s.environment(c, records, p.progress)
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	// A process group of its own: Ctrl-C reaches k6 through the runner alone.
