@@ -29,38 +29,10 @@ func pureACK(packet []byte) bool {
 // connection is the source and destination address and port of an IPv4 TCP packet.
 type connection [12]byte
 
-// connections counts the packets of each connection that a line holds.
-type connections map[connection]int32
-
-// hold counts a packet that has come, and release one that leaves.
-func (c connections) hold(packet []byte) {
-	if key, ok := connectionOf(packet); ok {
-		c[key]++
-	}
-}
-
-func (c connections) release(packet []byte) {
-	key, ok := connectionOf(packet)
-	switch {
-	case !ok:
-	case c[key] > 1:
-		c[key]--
-	default:
-		delete(c, key)
-	}
-}
-
-// others reports whether the line holds more packets of a packet's connection.
-func (c connections) others(packet []byte) bool {
-	key, ok := connectionOf(packet)
-	return ok && c[key] > 1
-}
-
-func connectionOf(packet []byte) (key connection, ok bool) {
-	ip, ok := tcpOf(packet)
-	if ok {
-		copy(key[:8], packet[12:20])
-		copy(key[8:], packet[ip:ip+4])
-	}
-	return key, ok
+// connectionOf returns the connection of a packet that tcpOf says is one's.
+func connectionOf(packet []byte) (key connection) {
+	ip := int(packet[0]&15) * 4
+	copy(key[:8], packet[12:20])
+	copy(key[8:], packet[ip:ip+4])
+	return key
 }

@@ -46,36 +46,3 @@ func TestPureACK(t *testing.T) {
 		}
 	}
 }
-
-func TestConnectionsCountWhatIsHeld(t *testing.T) {
-	packet := func(port byte) []byte {
-		p := make([]byte, 40)
-		p[0], p[9], p[23] = 4<<4|5, protocolTCP, port
-		return p
-	}
-	held := make(connections)
-	held.hold(packet(1))
-	if held.others(packet(1)) {
-		t.Error("the only packet of a connection is said to have others")
-	}
-	held.hold(packet(2))
-	if held.others(packet(1)) {
-		t.Error("another connection's packet counts")
-	}
-	held.hold(packet(1))
-	if !held.others(packet(1)) {
-		t.Error("two packets of a connection are held, and neither is said to have others")
-	}
-	held.release(packet(1))
-	if held.others(packet(1)) {
-		t.Error("a packet that left still counts")
-	}
-	held.release(packet(1))
-	held.release(packet(2))
-	if len(held) != 0 {
-		t.Errorf("%d connections are kept of which nothing is held", len(held))
-	}
-	if held.hold(nil); len(held) != 0 {
-		t.Error("what is not TCP counts")
-	}
-}

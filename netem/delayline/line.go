@@ -24,8 +24,7 @@ const (
 	// full, the line cannot keep up, nothing tells the senders, and the RTT was
 	// measured to grow to seconds (1000 flows at 10 Gbit/s on two cores).
 	// Acknowledgements are cumulative, so that the next one makes up for one
-	// that is left out; the last one that is held of a connection never is, or
-	// its sender would wait for a retransmission timeout.
+	// that is left out; see deferred for the last one of a connection.
 	shedAfter = 5 * time.Millisecond
 )
 
@@ -147,7 +146,7 @@ type state struct {
 	*setting
 	*meters
 	ring      *ring
-	held      connections
+	deferred  *deferred
 	overflow  []byte
 	start     time.Time
 	lastEmpty time.Duration // when the device was last seen empty
@@ -159,11 +158,12 @@ func (l *Line) run() error {
 	s := &state{
 		setting:  l.want.Load(),
 		meters:   l.meters.Load(),
-		held:     make(connections),
+		deferred: newDeferred(),
 		overflow: make([]byte, l.mtu),
 		start:    time.Now(),
 	}
 	s.ring = newRing(s.size)
+	resend := func(packet []byte, late time.Duration) { l.transmit(s, packet, late) }
 	for {
 		if want := l.want.Load(); want != s.setting {
 			s.apply(want)
@@ -174,6 +174,9 @@ func (l *Line) run() error {
 			return err
 		}
 		written, all := l.write(s)
+		if all {
+			s.deferred.overdue(time.Since(s.start), s.stop, resend)
+		}
 		l.queued.Store(int64(s.ring.count))
 		switch {
 		case read == batch || !all: // there is more to do
@@ -193,11 +196,7 @@ func (s *state) apply(want *setting) {
 	if want.size != s.size {
 		old := s.ring
 		s.ring = old.resized(want.size)
-		for ; old.count > 0; old.pop() {
-			packet, _, _ := old.front()
-			s.held.release(packet)
-			s.dropped.Add(1)
-		}
+		s.dropped.Add(int64(old.count))
 	}
 	s.setting = want
 }
@@ -222,7 +221,6 @@ func (l *Line) read(s *state) (int, error) {
 		case full:
 			s.dropped.Add(1)
 		default:
-			s.held.hold(room[:size])
 			s.ring.commit(size, now, now-s.lastEmpty)
 		}
 	}
@@ -244,18 +242,44 @@ func (l *Line) write(s *state) (n int, all bool) {
 		if n > 0 && now-s.lastEmpty > quantum {
 			return n, false
 		}
-		if late > shedAfter && pureACK(packet) && s.held.others(packet) {
+		if late > shedAfter && pureACK(packet) {
+			s.deferred.add(packet, now, late+unread)
 			s.shed.Add(1)
-		} else if _, err := unix.Write(l.fd, packet); err != nil {
-			s.dropped.Add(1)
 		} else {
-			s.packets.Add(1)
-			s.lateness.add(late + unread)
+			l.send(s, packet, late+unread)
 		}
-		s.held.release(packet)
 		s.ring.pop()
 	}
 	return n, true
+}
+
+// send sends a packet on, which makes up for what was left out of its connection.
+func (l *Line) send(s *state, packet []byte, late time.Duration) {
+	s.deferred.sent(packet)
+	l.transmit(s, packet, late)
+}
+
+func (l *Line) transmit(s *state, packet []byte, late time.Duration) {
+	if _, err := unix.Write(l.fd, packet); err != nil {
+		s.dropped.Add(1)
+		return
+	}
+	s.packets.Add(1)
+	s.lateness.add(late)
+}
+
+// next returns when there is something to send, if nothing comes before.
+func (s *state) next() (due time.Duration, ok bool) {
+	if s.ring.count > 0 {
+		_, arrival, _ := s.ring.front()
+		due, ok = arrival+s.delay, true
+	}
+	if len(s.deferred.waiting) > 0 {
+		if check := s.deferred.checked + deferCheck; !ok || check < due {
+			due, ok = check, true
+		}
+	}
+	return due, ok
 }
 
 func nap() {
@@ -267,9 +291,8 @@ func nap() {
 func (l *Line) wait(s *state) error {
 	fds := [...]unix.PollFd{{Fd: int32(l.fd), Events: unix.POLLIN}, {Fd: int32(l.wake), Events: unix.POLLIN}}
 	var timeout *unix.Timespec
-	if s.ring.count > 0 {
-		_, arrival, _ := s.ring.front()
-		t := unix.NsecToTimespec(int64(max(arrival+s.delay-time.Since(s.start), 0)))
+	if due, ok := s.next(); ok {
+		t := unix.NsecToTimespec(int64(max(due-time.Since(s.start), 0)))
 		timeout = &t
 	}
 	if _, err := unix.Ppoll(fds[:], timeout, nil); err != nil && err != unix.EINTR {
