@@ -18,23 +18,26 @@ const (
 )
 
 // Each rule names a protocol: a rule without would catch the lookup of an ARP
-// request too, and the device would fall silent.
-var detourRules = []struct{ pref, protocol string }{{"9101", "tcp"}, {"9102", "udp"}, {"9103", "icmp"}}
+// request too, and the device would fall silent. Protocols are numbers, because
+// ip knows their names only where /etc/protocols is, and minimal images lack it.
+var detourRules = []struct{ pref, protocol string }{{"9101", tcp}, {"9102", udp}, {"9103", icmp}}
+
+const tcp, udp, icmp = "6", "17", "1"
 
 // IPv6 has no detour. Its connections are refused, or they would be the one
 // way around the delay.
-var closedRules = []struct{ pref, protocol string }{{"9101", "tcp"}, {"9102", "udp"}}
+var closedRules = []struct{ pref, protocol string }{{"9101", tcp}, {"9102", udp}}
 
 type rule struct {
 	Pref     int    `json:"priority"`
 	Table    string `json:"table"`
 	Iif      string `json:"iif"`
-	Protocol string `json:"ipproto"`
+	Protocol string `json:"ipproto"` // "ipproto-6": ip -N leaves out names
 }
 
 func rules(family string) (map[string]rule, error) {
 	var list []rule
-	if err := query(&list, "ip", family, "-j", "rule"); err != nil {
+	if err := query(&list, "ip", family, "-N", "-j", "rule"); err != nil {
 		return nil, err
 	}
 	byPref := map[string]rule{}
@@ -108,8 +111,8 @@ func (d *device) checkDetour() error {
 		return err
 	}
 	for _, r := range detourRules {
-		if got := have[r.pref]; got.Iif != d.iface || got.Protocol != r.protocol || got.Table != detourTable {
-			return errors.New("the kernel does not show the ip rule that delays " + r.protocol + " from " + d.iface)
+		if got := have[r.pref]; got.Iif != d.iface || got.Protocol != "ipproto-"+r.protocol || got.Table != detourTable {
+			return errors.New("the kernel does not show the ip rule that delays protocol " + r.protocol + " from " + d.iface)
 		}
 	}
 	if _, local := have["0"]; local {
