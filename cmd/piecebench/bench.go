@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"piecebench/bench/settings"
 	"piecebench/lab"
@@ -18,6 +19,15 @@ import (
 // makefileVariables are those of a make command line that are not settings of
 // a run: the Makefile's own commands read them.
 var makefileVariables = []string{"RUN", "A", "B", resumeVariable}
+
+// makeSettings reads the settings of a command that make runs: a variable on
+// make's command line that nothing reads is misspelt.
+func makeSettings(flags *pflag.FlagSet) (settings.Settings, error) {
+	if err := settings.CheckMakeOverrides(os.Getenv("MAKEFLAGS"), makefileVariables...); err != nil {
+		return settings.Settings{}, err
+	}
+	return settings.Load(flags)
+}
 
 func benchCommand() *cobra.Command {
 	var name string
@@ -31,10 +41,7 @@ func benchCommand() *cobra.Command {
 	addLabFlags(cmd, &cfg)
 	cmd.Flags().StringVar(&name, "name", "bench", "the name of the lab that is brought up, and removed")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := settings.CheckMakeOverrides(os.Getenv("MAKEFLAGS"), makefileVariables...); err != nil {
-			return err
-		}
-		s, err := settings.Load(cmd.Flags())
+		s, err := makeSettings(cmd.Flags())
 		if err != nil {
 			return err
 		}

@@ -16,10 +16,7 @@ func planCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "plan", Short: "Show what a run would do: its cells, bytes and expected time; changes nothing", Args: cobra.NoArgs}
 	settings.AddFlags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := settings.CheckMakeOverrides(os.Getenv("MAKEFLAGS"), makefileVariables...); err != nil {
-			return err
-		}
-		s, err := settings.Load(cmd.Flags())
+		s, err := makeSettings(cmd.Flags())
 		if err != nil {
 			return err
 		}
