@@ -226,6 +226,9 @@ func (r *sweep) cell(ctx context.Context, c plan.Cell, left int) error {
 	if err != nil {
 		return err
 	}
+	if err := r.checkLink(ctx, c.Link); err != nil {
+		return errors.Join(err, record.Remove(filepath.Join(r.options.Out, measured.Records)))
+	}
 	for _, k := range r.results.Calibrations {
 		if k.Link == measured.Link {
 			measured.CeilingBits, measured.HostLimited = k.CeilingBits, k.HostLimited
@@ -235,6 +238,19 @@ func (r *sweep) cell(ctx context.Context, c plan.Cell, left int) error {
 	r.results.Cells = append(r.results.Cells, measured)
 	r.status.measured(measured, len(r.cells))
 	return r.save()
+}
+
+// checkLink refuses a cell whose link is not the one that was set: an agent
+// that was started again has none.
+func (r *sweep) checkLink(ctx context.Context, want link.Spec) error {
+	if r.agent == nil {
+		return nil
+	}
+	state, err := r.agent.Link(ctx)
+	if err == nil && state.Spec() != want {
+		err = fmt.Errorf("after the cell the link was %s, not %s: the link agent was started again, or somebody else set it", state.Spec(), want)
+	}
+	return err
 }
 
 func (r *sweep) save() error {
