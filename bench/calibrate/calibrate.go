@@ -32,6 +32,11 @@ const (
 	throughRamp, throughWindow   = 2 * time.Second, 2 * time.Second
 )
 
+// capacityAttempts is how often a capacity is measured while it falls short and
+// the CPUs do not explain it: a few flows that have just overrun the link's queue
+// take seconds to come back, and that is TCP's doing, not the link's.
+const capacityAttempts = 3
+
 // blobBytes is more than any stream can fetch during a measurement.
 const blobBytes = 1 << 40
 
@@ -50,22 +55,33 @@ func Link(ctx context.Context, path Path, spec link.Spec, progress func(step str
 		return c, err
 	}
 	blob := path.Shaped + client.BlobPath(blobBytes)
-	measure := func(what string, ramp, window time.Duration) ([]result.StreamsCapacity, error) {
+	// enough ends the attempts with one number of streams.
+	measure := func(what string, ramp, window time.Duration, enough func(result.StreamsCapacity) bool) ([]result.StreamsCapacity, error) {
 		var measured []result.StreamsCapacity
 		for _, streams := range streamCounts {
-			progress(fmt.Sprintf("%s: %s with %d streams", spec, what, streams))
-			m, err := download(ctx, blob, streams, ramp, window)
-			if err != nil {
-				return nil, err
+			var most result.StreamsCapacity
+			for range capacityAttempts {
+				progress(fmt.Sprintf("%s: %s with %d streams", spec, what, streams))
+				m, err := download(ctx, blob, streams, ramp, window)
+				if err != nil {
+					return nil, err
+				}
+				if m.GoodputBits >= most.GoodputBits {
+					most = m
+				}
+				if enough(m) {
+					break
+				}
 			}
-			measured = append(measured, m)
+			measured = append(measured, most)
 		}
 		return measured, nil
 	}
+	once := func(result.StreamsCapacity) bool { return true }
 	if _, err := path.Agent.SetLink(ctx, link.None); err != nil {
 		return c, err
 	}
-	if c.Unshaped, err = measure("unshaped capacity", unshapedRamp, unshapedWindow); err != nil {
+	if c.Unshaped, err = measure("unshaped capacity", unshapedRamp, unshapedWindow, once); err != nil {
 		return c, err
 	}
 	if _, err := path.Agent.SetLink(ctx, spec); err != nil {
@@ -77,7 +93,10 @@ func Link(ctx context.Context, path Path, spec link.Spec, progress func(step str
 		return c, err
 	}
 	c.IdleRTTMs = milliseconds(rtt)
-	if c.Through, err = measure("capacity through the link", throughRamp, throughWindow); err != nil {
+	asAsked := func(m result.StreamsCapacity) bool {
+		return spec.RateBits == 0 || spec.Loss > 0 || share(m, &c) >= 1-rateTolerance || m.HostCPU >= cpuFull
+	}
+	if c.Through, err = measure("capacity through the link", throughRamp, throughWindow, asAsked); err != nil {
 		return c, err
 	}
 	for _, m := range c.Through {
