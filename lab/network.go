@@ -71,8 +71,6 @@ const allowedCongestionControl = "net.ipv4.tcp_allowed_congestion_control"
 // from what the host allows, so the host's list is widened for the moment of
 // the choice, and put back.
 func (l Lab) setCongestionControl(c commands) (err error) {
-	// Not in the list where the module is not loaded yet; loading is then what
-	// widening the list does.
 	data, err := os.ReadFile("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
 	if err != nil {
 		return err
