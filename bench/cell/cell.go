@@ -28,6 +28,9 @@ type Setup struct {
 	RunID    string
 	Settings settings.Settings
 	Agent    *client.Client // nil without one: then the servers' CPU is not known
+	// WriteURL is where k6 pushes its metrics to while the cell runs, by
+	// Prometheus' remote write; empty: nowhere.
+	WriteURL string
 }
 
 // Run measures one cell. progress gets the generator's counters about once a
@@ -98,8 +101,17 @@ func (s Setup) environment(c plan.Cell, records, progress string) []string {
 		"TARGET="+c.Target.Name,
 		"LINK="+c.Link.String(),
 		"REPETITION="+strconv.Itoa(c.Repetition),
+		"K6_PROMETHEUS_RW_SERVER_URL="+s.WriteURL,
+		"K6_PROMETHEUS_RW_PUSH_INTERVAL="+pushInterval.String(),
+		"K6_PROMETHEUS_RW_TREND_AS_NATIVE_HISTOGRAM=true",
+		// Else a cell's gauges would be seen for five minutes after its end.
+		"K6_PROMETHEUS_RW_STALE_MARKERS=true",
 	)
 }
+
+// pushInterval makes a dozen points of a cell of 10 s. k6 counts bytes and
+// clients once a second.
+const pushInterval = time.Second
 
 // inherited returns what k6 gets of this process's environment: its own
 // options, and nothing that the script could take for one of its variables.
@@ -119,4 +131,7 @@ func inherited() []string {
 const (
 	startTimeout = 60 * time.Second
 	endTimeout   = 30 * time.Second
+	// exitTimeout is how long k6 may take to exit after its records are
+	// complete: its last push to a Prometheus that does not answer.
+	exitTimeout = 3 * time.Second
 )

@@ -42,7 +42,11 @@ func (s Setup) start(c plan.Cell, records, logs string) (*process, error) {
 	if err := os.Remove(p.progress); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	p.cmd = exec.Command(s.K6, "run", "--quiet", "--summary-mode=disabled", "--no-thresholds", "--no-usage-report", "--address", "", s.Script)
+	args := []string{"run", "--quiet", "--summary-mode=disabled", "--no-thresholds", "--no-usage-report", "--address", ""}
+	if s.WriteURL != "" {
+		args = append(args, "--out", "xk6-prometheus-rw")
+	}
+	p.cmd = exec.Command(s.K6, append(args, s.Script)...)
 	p.cmd.Env = s.environment(c, records, p.progress)
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	// A process group of its own: Ctrl-C reaches k6 through the runner alone.
@@ -64,7 +68,8 @@ func (p *process) kill() {
 
 // follow reads k6's progress until k6 ends, handing each line to observe and
 // calling tick all the while. When ctx ends, k6 is asked to end, and the error
-// is ctx's.
+// is ctx's. A k6 that has written its last line and does not exit is killed:
+// its records are complete, and all that it still can wait for is Prometheus.
 func (p *process) follow(ctx context.Context, observe func(record.Progress), tick func() error) error {
 	var file *os.File
 	defer func() {
@@ -73,6 +78,7 @@ func (p *process) follow(ctx context.Context, observe func(record.Progress), tic
 		}
 	}()
 	var unread []byte
+	var last record.Progress
 	poll := func() error {
 		if file == nil {
 			f, err := os.Open(p.progress)
@@ -93,16 +99,16 @@ func (p *process) follow(ctx context.Context, observe func(record.Progress), tic
 			if end < 0 {
 				return nil
 			}
-			var line record.Progress
-			if err := json.Unmarshal(unread[:end], &line); err != nil {
+			last = record.Progress{}
+			if err := json.Unmarshal(unread[:end], &last); err != nil {
 				return fmt.Errorf("progress of k6 (%s): %w", p.progress, err)
 			}
 			unread = unread[end+1:]
-			observe(line)
+			observe(last)
 		}
 	}
 	deadline := time.Now().Add(startTimeout)
-	for started := false; ; {
+	for started, done := false, false; ; {
 		select {
 		case err := <-p.exited:
 			if err != nil {
@@ -124,7 +130,14 @@ func (p *process) follow(ctx context.Context, observe func(record.Progress), tic
 		if !started && file != nil {
 			started, deadline = true, time.Now().Add(p.limit)
 		}
+		if !done && last.Done {
+			done, deadline = true, time.Now().Add(exitTimeout)
+		}
 		if time.Now().After(deadline) {
+			if done {
+				p.kill()
+				return nil
+			}
 			return fmt.Errorf("k6 does not end; its log: %s", p.lastWords())
 		}
 	}

@@ -53,6 +53,7 @@ type Cell struct {
 	Concurrency int    `json:"concurrency"`
 	Repetition  int    `json:"repetition"` // from 1
 
+	WindowStart     time.Time      `json:"window_start,omitzero"` // UTC
 	WindowS         float64        `json:"window_s"`
 	RequestsOK      int64          `json:"requests_ok"`
 	RequestsCut     int64          `json:"requests_cut"`
@@ -98,6 +99,11 @@ func (c Cell) LinkShare() (float64, bool) {
 		return 0, false
 	}
 	return c.GoodputBits() / float64(c.CeilingBits), true
+}
+
+// WindowEnd returns when the window ended, UTC.
+func (c Cell) WindowEnd() time.Time {
+	return c.WindowStart.Add(time.Duration(c.WindowS * float64(time.Second)))
 }
 
 // GoodputBits returns payload bits per second inside the window.

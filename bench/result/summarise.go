@@ -4,6 +4,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"time"
 
 	"piecebench/bench/stats"
 	"piecebench/k6/x/retrieval/record"
@@ -35,6 +36,7 @@ func Summarise(rows iter.Seq2[record.Request, error], window record.Window, cell
 	if window.EndNs <= window.StartNs {
 		return errors.New("the records name no measured window: the generator was stopped before its first flush")
 	}
+	cell.WindowStart = time.Unix(0, window.StartNs).UTC()
 	cell.WindowS = float64(window.EndNs-window.StartNs) / 1e9
 	cell.RequestsOK, cell.RequestsCut, cell.WindowBytes = 0, 0, 0
 	cell.Failed, cell.FirstErrors = map[string]int{}, nil

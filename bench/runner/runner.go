@@ -20,6 +20,7 @@ import (
 	"piecebench/bench/plan"
 	"piecebench/bench/report"
 	"piecebench/bench/result"
+	"piecebench/bench/series"
 	"piecebench/bench/settings"
 	"piecebench/k6/x/retrieval/record"
 	"piecebench/netem/client"
@@ -29,16 +30,18 @@ import (
 
 // Options are what a run needs beside its settings.
 type Options struct {
-	Manifest  string // path of pieces.json
-	Out       string // the run's folder, made by Run unless Resume
-	Resume    bool   // Out holds a run: run only what it lacks
-	K6        string // path of the k6 binary
-	Script    string // path of retrieval.js
-	Agent     string // URL of the link agent on the control network; empty without one
-	Shaped    string // URL of the link agent through the link
-	Targets   string // the lab's targets: name=URL,name=URL
-	ServerLog string // folder of the servers' logs, copied into the run's; may be empty
-	Progress  io.Writer
+	Manifest   string // path of pieces.json
+	Out        string // the run's folder, made by Run unless Resume
+	Resume     bool   // Out holds a run: run only what it lacks
+	K6         string // path of the k6 binary
+	Script     string // path of retrieval.js
+	Agent      string // URL of the link agent on the control network; empty without one
+	Shaped     string // URL of the link agent through the link
+	Targets    string // the lab's targets: name=URL,name=URL
+	ServerLog  string // folder of the servers' logs, copied into the run's; may be empty
+	Prometheus string // base URL of the Prometheus that gets series by remote write; empty without one
+	Grafana    string // base URL of Grafana as the user's browser sees it; may be empty
+	Progress   io.Writer
 }
 
 // ErrInterrupted is returned, wrapped, when ctx ended before the sweep did. The
@@ -72,16 +75,24 @@ func Run(ctx context.Context, s settings.Settings, o Options) error {
 			return err
 		}
 	}
+	status := newStatus(o.Progress)
+	pusher, err := series.NewPusher(o.Prometheus, status.done)
+	if err != nil {
+		return err
+	}
 	r := &sweep{
 		settings: s, options: o, agent: agent,
 		files:  localFiles(manifest, filepath.Dir(o.Manifest)),
 		cells:  plan.Cells(s),
-		status: newStatus(o.Progress),
+		status: status,
+		pusher: pusher,
 	}
 	if err := r.open(); err != nil {
 		return err
 	}
+	r.status.dashboard(o.Grafana, r.results)
 	err = r.run(ctx)
+	r.pusher.Push(r.results)
 	r.status.clear()
 	if len(r.results.Cells) == 0 {
 		if ctx.Err() != nil {
@@ -92,7 +103,11 @@ func Run(ctx context.Context, s settings.Settings, o Options) error {
 	if ctx.Err() != nil {
 		err = fmt.Errorf("%w after %d of %d cells: make bench RESUME=%s runs the rest", ErrInterrupted, len(r.results.Cells), len(r.cells), o.Out)
 	}
-	return errors.Join(err, r.close(err == nil))
+	err = errors.Join(err, r.close(err == nil))
+	if r.results.Finished != nil {
+		r.status.dashboard(o.Grafana, r.results)
+	}
+	return err
 }
 
 // checkModes refuses a range that does not fit into the smallest piece.
@@ -130,6 +145,7 @@ type sweep struct {
 	cells    []plan.Cell
 	status   *status
 	results  *result.Run
+	pusher   *series.Pusher // nil without a Prometheus
 }
 
 // open makes the run's folder, or reads the run that is resumed.
@@ -204,6 +220,7 @@ func (r *sweep) calibrate(ctx context.Context) error {
 		}
 		r.status.calibrated(c)
 		r.results.Calibrations = append(r.results.Calibrations, c)
+		r.pusher.Push(r.results)
 	}
 	return r.results.Save(r.options.Out)
 }
@@ -220,6 +237,11 @@ func (r *sweep) cell(ctx context.Context, c plan.Cell, left int) error {
 	setup := cell.Setup{
 		K6: r.options.K6, Script: r.options.Script, Manifest: r.options.Manifest,
 		Dir: r.options.Out, RunID: r.results.ID, Settings: r.settings, Agent: r.agent,
+	}
+	// The cells before this one go with it. A Prometheus that does not take them
+	// would only be in k6's way.
+	if r.pusher.Push(r.results) {
+		setup.WriteURL = series.WriteURL(r.options.Prometheus)
 	}
 	timeLeft := time.Duration(left) * plan.CellTime(r.settings)
 	measured, err := setup.Run(ctx, c, func(p record.Progress) { r.status.cell(c, len(r.cells), p, timeLeft) })

@@ -3,7 +3,9 @@ package runner
 import (
 	"fmt"
 	"io"
+	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"golang.org/x/term"
@@ -41,6 +43,20 @@ func (s *status) clear() { s.now("") }
 func (s *status) done(format string, args ...any) {
 	s.clear()
 	fmt.Fprintf(s.w, format+"\n", args...)
+}
+
+// dashboard says where a person can watch the run; grafana is Grafana's base
+// URL, empty without one.
+func (s *status) dashboard(grafana string, run *result.Run) {
+	if grafana == "" {
+		return
+	}
+	until := "now"
+	if run.Finished != nil {
+		until = fmt.Sprint(run.Finished.UnixMilli())
+	}
+	s.done("dashboard: %s/d/piecebench-compare?var-run=%s&from=%d&to=%s",
+		strings.TrimRight(grafana, "/"), url.QueryEscape(run.ID), run.Started.UnixMilli(), until)
 }
 
 func (s *status) step(what string) { s.now("calibrating %s", what) }

@@ -54,16 +54,18 @@ of your own need no lab:
 		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
 		err = runner.Run(ctx, s, runner.Options{
-			Manifest:  manifest,
-			Out:       out,
-			Resume:    resume != "",
-			K6:        files.k6(),
-			Script:    files.script(),
-			Agent:     os.Getenv("AGENT_URL"),
-			Shaped:    os.Getenv("AGENT_SHAPED_URL"),
-			Targets:   os.Getenv("LAB_TARGETS"),
-			ServerLog: os.Getenv("LAB_LOGS"),
-			Progress:  os.Stderr,
+			Manifest:   manifest,
+			Out:        out,
+			Resume:     resume != "",
+			K6:         files.k6(),
+			Script:     files.script(),
+			Agent:      os.Getenv("AGENT_URL"),
+			Shaped:     os.Getenv("AGENT_SHAPED_URL"),
+			Targets:    os.Getenv("LAB_TARGETS"),
+			ServerLog:  os.Getenv("LAB_LOGS"),
+			Prometheus: os.Getenv("PROMETHEUS_URL"),
+			Grafana:    os.Getenv("GRAFANA_URL"),
+			Progress:   os.Stderr,
 		})
 		if errors.Is(err, runner.ErrInterrupted) {
 			err = problem{err}

@@ -1,0 +1,87 @@
+package series
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/grafana/xk6-output-prometheus-remote/pkg/remote"
+
+	"piecebench/bench/result"
+)
+
+// pushTimeout bounds what a Prometheus that does not answer costs before each
+// cell.
+const pushTimeout = 2 * time.Second
+
+// keepFor is for how long a cell that could not be sent is tried again.
+// Prometheus refuses what is an hour older than its newest sample, and with it
+// the whole request.
+const keepFor = 30 * time.Minute
+
+// WriteURL returns where a Prometheus takes series, of its base URL.
+func WriteURL(prometheus string) string {
+	return strings.TrimRight(prometheus, "/") + "/api/v1/write"
+}
+
+// Pusher sends the series of one run to a Prometheus. One that fails costs the
+// run a bounded time and one warning. A nil Pusher sends nothing.
+type Pusher struct {
+	client  *remote.WriteClient
+	url     string
+	warn    func(format string, args ...any)
+	created time.Time
+	sent    int  // of the run's cells
+	failing bool // the last push failed, and the user knows
+}
+
+// NewPusher returns a Pusher for the Prometheus at a base URL, nil for none.
+func NewPusher(prometheus string, warn func(format string, args ...any)) (*Pusher, error) {
+	if prometheus == "" {
+		return nil, nil
+	}
+	client, err := remote.NewWriteClient(WriteURL(prometheus), &remote.HTTPConfig{
+		Timeout:   pushTimeout,
+		TLSConfig: &tls.Config{}, // with one, the client uses no proxy, like k6's
+	})
+	if err != nil {
+		return nil, fmt.Errorf("PROMETHEUS_URL=%s: %w", prometheus, err)
+	}
+	return &Pusher{client: client, url: prometheus, warn: warn, created: time.Now()}, nil
+}
+
+// Push sends what run is, its links, and the cells that it has got since the
+// last push that arrived. It says whether Prometheus took them.
+func (p *Pusher) Push(run *result.Run) bool {
+	if p == nil {
+		return false
+	}
+	now := time.Now()
+	// Those of a run that is resumed were sent when they were measured.
+	oldest := p.created
+	if limit := now.Add(-keepFor); oldest.Before(limit) {
+		oldest = limit
+	}
+	all := ofRun(run, now)
+	for _, c := range run.Cells[p.sent:] {
+		if c.WindowEnd().After(oldest) {
+			all = append(all, ofCell(run.ID, c)...)
+		}
+	}
+	// Not the sweep's context: an interrupted sweep sends its cells, too.
+	if err := p.client.Store(context.Background(), all); err != nil {
+		if !p.failing {
+			p.warn("warning: Prometheus at %s takes no series (%v): the run goes on and its records are complete, dashboards have a gap. Is it up, with --web.enable-remote-write-receiver?", p.url, err)
+		}
+		p.failing = true
+		return false
+	}
+	if p.failing {
+		p.warn("Prometheus at %s takes series again", p.url)
+	}
+	p.failing = false
+	p.sent = len(run.Cells)
+	return true
+}

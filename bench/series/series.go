@@ -1,0 +1,143 @@
+// Package series makes Prometheus series of what a run has found, and sends
+// them, so that dashboards can show a run, and compare it with others, after
+// its end. Units are Prometheus' base units: seconds, bytes, ratios; rates are
+// bits per second.
+package series
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	prompb "buf.build/gen/go/prometheus/prometheus/protocolbuffers/go"
+
+	"piecebench/bench/result"
+	"piecebench/k6/x/retrieval/record"
+)
+
+// outcomes all have a series in every cell, so that a dashboard shows 0 where
+// nothing failed.
+var outcomes = []record.Outcome{
+	record.OK, record.Cut, record.Connect, record.Reset, record.Timeout, record.Stalled,
+	record.Status, record.Range, record.Short, record.Corrupt,
+}
+
+// unknownLimit stands for a verdict that is not known: a label cannot be empty.
+const unknownLimit = "unknown"
+
+// ofCell returns the series of a finished cell, one sample each, at the end of
+// the cell's window. A figure that does not exist has no series.
+func ofCell(run string, c result.Cell) []*prompb.TimeSeries {
+	b := batch{prefix: "piecebench_cell_", at: c.WindowEnd(), labels: map[string]string{
+		"run": run, "target": c.Target, "link": c.Link, "mode": c.Mode,
+		"concurrency": strconv.Itoa(c.Concurrency), "repetition": strconv.Itoa(c.Repetition),
+	}}
+	b.add("goodput_bits_per_second", c.GoodputBits())
+	if share, ok := c.LinkShare(); ok {
+		b.add("link_share_ratio", share)
+	}
+	if rate, ok := c.SuccessRate(); ok {
+		b.add("success_ratio", rate)
+	}
+	for _, o := range outcomes {
+		n := int64(c.Failed[string(o)])
+		switch o {
+		case record.OK:
+			n = c.RequestsOK
+		case record.Cut:
+			n = c.RequestsCut
+		}
+		b.add("requests", float64(n), "outcome", string(o))
+	}
+	b.quantiles("ttfb_seconds", c.TTFB)
+	b.quantiles("duration_seconds", c.Duration)
+	if c.ServerCPUSPerGB != nil {
+		b.add("server_cpu_seconds_per_gigabyte", *c.ServerCPUSPerGB)
+	}
+	if c.GenCPUSPerGB != nil {
+		b.add("generator_cpu_seconds_per_gigabyte", *c.GenCPUSPerGB)
+	}
+	if c.ServerRSSMB != nil {
+		b.add("server_memory_bytes", *c.ServerRSSMB*1e6)
+	}
+	limit := c.LimitedBy
+	if limit == "" {
+		limit = unknownLimit
+	}
+	b.add("limited_by", 1, "by", limit)
+	b.add("window_start_timestamp_seconds", seconds(c.WindowStart))
+	b.add("window_end_timestamp_seconds", seconds(c.WindowEnd()))
+	return b.series
+}
+
+// ofRun returns the series that say what a run is and what its links were
+// measured to be, as of now: they are sent again and again while the run lasts.
+func ofRun(run *result.Run, now time.Time) []*prompb.TimeSeries {
+	info := map[string]string{
+		"run":        run.ID,
+		"piecebench": run.Piecebench,
+		"runtime":    run.Fingerprint["runtime"],
+		"kernel":     run.Fingerprint["kernel"],
+		"cpus":       run.Fingerprint["cpus"],
+		"congestion": run.Fingerprint["net.ipv4.tcp_congestion_control"],
+	}
+	for _, c := range run.Calibrations {
+		if c.Backend != "" {
+			info["backend"] = c.Backend // an agent has one
+		}
+	}
+	b := batch{prefix: "piecebench_run_", at: now, labels: info}
+	b.add("info", 1)
+	all := b.series
+	for _, c := range run.Calibrations {
+		b := batch{prefix: "piecebench_link_", at: now, labels: map[string]string{"run": run.ID, "link": c.Link}}
+		b.add("ceiling_bits_per_second", float64(c.CeilingBits))
+		b.add("rtt_seconds", c.IdleRTTMs/1000)
+		all = append(all, b.series...)
+	}
+	return all
+}
+
+// batch collects series that share a prefix, labels and a time.
+type batch struct {
+	prefix string
+	at     time.Time
+	labels map[string]string
+	series []*prompb.TimeSeries
+}
+
+// add adds a series of one sample; more are names and values of further labels.
+func (b *batch) add(name string, value float64, more ...string) {
+	labels := maps.Clone(b.labels)
+	labels["__name__"] = b.prefix + name
+	for i := 0; i < len(more); i += 2 {
+		labels[more[i]] = more[i+1]
+	}
+	s := &prompb.TimeSeries{Samples: []*prompb.Sample{{Value: value, Timestamp: b.at.UnixMilli()}}}
+	for _, name := range slices.Sorted(maps.Keys(labels)) { // the protocol wants them sorted
+		if labels[name] != "" { // which is the same as no label
+			s.Labels = append(s.Labels, &prompb.Label{Name: name, Value: labels[name]})
+		}
+	}
+	b.series = append(b.series, s)
+}
+
+// quantiles adds those that exist, and says which are only lower bounds.
+func (b *batch) quantiles(name string, q result.Quantiles) {
+	for _, one := range []struct {
+		quantile string
+		value    *result.Quantile
+	}{{"0.5", q.P50}, {"0.95", q.P95}, {"0.99", q.P99}} {
+		if one.value == nil {
+			continue
+		}
+		bound := "exact"
+		if one.value.Bound {
+			bound = "lower"
+		}
+		b.add(name, one.value.Ms/1000, "quantile", one.quantile, "bound", bound)
+	}
+}
+
+func seconds(t time.Time) float64 { return float64(t.UnixNano()) / 1e9 }
