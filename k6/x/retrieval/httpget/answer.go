@@ -48,7 +48,7 @@ func (x *exchange) answer(resp *http.Response) error {
 	if err := x.judge(resp); err != nil {
 		return err
 	}
-	if x.c.raw != nil && len(resp.TransferEncoding) == 0 {
+	if x.c.raw != nil && !x.c.tls && len(resp.TransferEncoding) == 0 {
 		return x.receiveRaw(resp.ContentLength)
 	}
 	return x.receive(resp.Body)
@@ -115,8 +115,7 @@ func (x *exchange) receiveRaw(length int64) error {
 		x.c.br.Discard(int(n))
 		left -= n
 	}
-	x.batching = true
-	if err := x.arm(x.c.nc.SetReadDeadline); err != nil {
+	if err := x.batch(left); err != nil {
 		return err
 	}
 	defer x.c.raw.endBatches()
@@ -142,6 +141,14 @@ func (x *exchange) receiveRaw(length int64) error {
 	return nil
 }
 
+// batch has the kernel wake the reader for batches of bytes, until endBatches,
+// when at least rest are still to come.
+func (x *exchange) batch(rest int64) error {
+	x.batching = true
+	x.c.raw.expect(rest)
+	return x.arm(x.c.nc.SetReadDeadline)
+}
+
 // bodyBuffers are for bodies that must pass through TLS or chunk decoding,
 // neither of which hands out more than a record or a chunk at once. They are
 // held while waiting.
@@ -149,6 +156,14 @@ var bodyBuffers = sync.Pool{New: func() any { b := make([]byte, 32<<10); return 
 
 // receive receives a body through its decoder.
 func (x *exchange) receive(body io.Reader) error {
+	if raw := x.c.raw; raw != nil && x.c.tls {
+		// Some of the body may be here, encrypted. What came since the request,
+		// head and all, is more than that.
+		if err := x.batch(x.req.Length - (raw.total - x.before)); err != nil {
+			return err
+		}
+		defer raw.endBatches()
+	}
 	buf := bodyBuffers.Get().(*[]byte)
 	defer bodyBuffers.Put(buf)
 	for left := x.req.Length; left > 0; {

@@ -13,6 +13,8 @@ import (
 type batches struct {
 	total    int64 // bytes received on the connection
 	measured int64 // total when the receive buffer's size was last looked at
+	rest     int64 // so many bytes will come, or the connection's end; 0 outside a body
+	full     bool  // the last read got all it could take, so that there may be more
 	size     int   // of a batch; 0 while there are none
 	lowat    int   // the mark that is set; 0 is the kernel's own, 1
 	poll     [1]unix.PollFd
@@ -33,8 +35,18 @@ const (
 	measureEvery = 512 << 10
 )
 
-// prepare sets the mark for a read of a body that has left bytes to come.
-func (b *batches) prepare(fd uintptr, left int64) {
+// expect begins a body of which at least rest bytes are still to come.
+func (b *batches) expect(rest int64) { b.rest = max(rest, 0) }
+
+// took counts n bytes.
+func (b *batches) took(n int, full bool) {
+	b.total += int64(n)
+	b.rest = max(b.rest-int64(n), 0)
+	b.full = full
+}
+
+// prepare sets the mark for a read.
+func (b *batches) prepare(fd uintptr) {
 	if b.total-b.measured >= measureEvery {
 		b.measured = b.total
 		n, err := syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF)
@@ -42,7 +54,7 @@ func (b *batches) prepare(fd uintptr, left int64) {
 			b.size = min(n/batchShare, maxBatch)
 		}
 	}
-	b.mark(fd, int(min(int64(b.size), left)))
+	b.mark(fd, int(min(int64(b.size), b.rest)))
 }
 
 func (b *batches) mark(fd uintptr, n int) {

@@ -18,8 +18,9 @@ const headBuffer = 4 << 10
 type conn struct {
 	key  string
 	nc   net.Conn // plain or TLS
+	tls  bool
 	br   *bufio.Reader
-	raw  *rawConn // nil with TLS, whose bytes must pass through the cipher, and where there is no such thing
+	raw  *rawConn // the socket; nil where it cannot be read directly
 	x    *exchange
 	used bool // by an earlier request
 }
@@ -55,8 +56,11 @@ func (c *Client) dial(ctx context.Context, u *url.URL) (_ *conn, tcp, tlsTime ti
 	if err != nil {
 		return nil, tcp, 0, err
 	}
-	cn := &conn{key: connKey(u), nc: nc}
-	if u.Scheme == "https" {
+	cn := &conn{key: connKey(u), nc: nc, tls: u.Scheme == "https", raw: newRawConn(unwrap(nc))}
+	if cn.tls {
+		if cn.raw != nil {
+			nc = ciphertext{nc, cn.raw}
+		}
 		start = time.Now()
 		cn.nc, err = handshake(ctx, nc, c.TLS, u.Hostname())
 		tlsTime = time.Since(start)
@@ -64,12 +68,18 @@ func (c *Client) dial(ctx context.Context, u *url.URL) (_ *conn, tcp, tlsTime ti
 			nc.Close()
 			return nil, tcp, tlsTime, err
 		}
-	} else {
-		cn.raw = newRawConn(unwrap(nc))
 	}
 	cn.br = bufio.NewReaderSize(cn, headBuffer)
 	return cn, tcp, tlsTime, nil
 }
+
+// ciphertext is the connection under TLS, read in batches.
+type ciphertext struct {
+	net.Conn
+	raw *rawConn
+}
+
+func (c ciphertext) Read(p []byte) (int, error) { return c.raw.fill(p) }
 
 func handshake(ctx context.Context, nc net.Conn, cfg *tls.Config, host string) (net.Conn, error) {
 	if cfg == nil {

@@ -37,6 +37,7 @@ type exchange struct {
 	lastByte  time.Time // or when waiting for one began
 	batching  bool      // the kernel wakes the reader for batches of bytes
 	firstByte time.Time // of the response; zero before
+	before    int64     // bytes received on the connection before this response
 	headLeft  int       // how many bytes of the head may still come; -1 after it
 	headErr   error     // that ended the head
 }
@@ -159,6 +160,9 @@ func (x *exchange) send(u *url.URL) (*http.Response, error) {
 		return nil, failAs(record.Reset, "write", err)
 	}
 	x.headLeft, x.headErr = maxHead, nil
+	if x.c.raw != nil {
+		x.before = x.c.raw.total
+	}
 	if _, err := x.c.br.Peek(1); err != nil {
 		return nil, failAs(record.Reset, "no response", err)
 	}

@@ -2,6 +2,7 @@ package httpget
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -287,38 +288,47 @@ func TestDeadlineWhileConnecting(t *testing.T) {
 // On a fast connection the reader is woken for batches of bytes; the last ones
 // must be seen, and counted, none the less.
 func TestFewBytesAfterMany(t *testing.T) {
-	const tail = 30 // bytes, one at a time
-	for _, check := range []bool{false, true} {
-		for _, whole := range []bool{true, false} {
-			var s *server
-			s = newServer(t, nil, func(c net.Conn, _ *http.Request, served int) bool {
-				write(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", objectSize, object[:objectSize-tail])
-				for _, b := range object[objectSize-tail : objectSize-1] {
-					time.Sleep(2 * time.Millisecond)
-					c.Write([]byte{b})
-				}
-				if !whole {
-					s.hang()
-				}
-				write(c, "%s", object[objectSize-1:])
-				return true
-			})
-			c := newTestClient(Config{Stall: 600 * time.Millisecond})
-			for i := range 3 { // the next head is shorter than a batch
-				r := Request{URL: s.url("http"), Whole: true, Length: objectSize}
-				if check {
-					r.Check = new(checker)
-				}
-				res := c.Get(t.Context(), r)
-				want, bytes := record.OK, int64(objectSize)
-				if !whole {
-					want, bytes = record.Stalled, objectSize-1
-				}
-				if res.Outcome != string(want) || res.Bytes != bytes || res.Reused != (whole && i > 0) {
-					t.Fatalf("checked %v, request %d: %s %q, %d bytes, reused %v; want %s, %d", check, i, res.Outcome, res.Error, res.Bytes, res.Reused, want, bytes)
-				}
+	serverTLS, clientTLS := testTLS(t)
+	for scheme, cfg := range map[string]*tls.Config{"http": nil, "https": serverTLS} {
+		for _, check := range []bool{false, true} {
+			for _, whole := range []bool{true, false} {
+				c := newTestClient(Config{TLS: clientTLS, Stall: 600 * time.Millisecond})
+				fewBytesAfterMany(t, c, scheme, cfg, check, whole)
+				c.Close()
 			}
-			c.Close()
+		}
+	}
+}
+
+func fewBytesAfterMany(t *testing.T, c *Client, scheme string, cfg *tls.Config, check, whole bool) {
+	t.Helper()
+	const tail = 30 // bytes, one at a time
+	var s *server
+	s = newServer(t, cfg, func(c net.Conn, _ *http.Request, served int) bool {
+		write(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", objectSize, object[:objectSize-tail])
+		for _, b := range object[objectSize-tail : objectSize-1] {
+			time.Sleep(2 * time.Millisecond)
+			c.Write([]byte{b})
+		}
+		if !whole {
+			s.hang()
+		}
+		write(c, "%s", object[objectSize-1:])
+		return true
+	})
+	for i := range 3 { // the next head is shorter than a batch
+		r := Request{URL: s.url(scheme), Whole: true, Length: objectSize}
+		if check {
+			r.Check = new(checker)
+		}
+		res := c.Get(t.Context(), r)
+		want, bytes := record.OK, int64(objectSize)
+		if !whole {
+			want, bytes = record.Stalled, objectSize-1
+		}
+		if res.Outcome != string(want) || res.Bytes != bytes || res.Reused != (whole && i > 0) {
+			t.Fatalf("%s, checked %v, request %d: %s %q, %d bytes, reused %v; want %s, %d",
+				scheme, check, i, res.Outcome, res.Error, res.Bytes, res.Reused, want, bytes)
 		}
 	}
 }

@@ -6,23 +6,23 @@ import (
 	"runtime"
 	"sync/atomic"
 	"syscall"
+	"unsafe"
 )
 
-// rawConn reads a TCP socket past net.Conn: to drop bytes in the kernel, and
-// to hold no buffer while it waits.
+// rawConn reads a TCP socket past net.Conn: to drop bytes in the kernel, to
+// hold no buffer while it waits, and to wait for many bytes at once.
 type rawConn struct {
 	sock  syscall.RawConn
 	count *int64 // received bytes of k6's dialer
 
-	dropStep, copyStep func(fd uintptr) bool // method values, made once
+	recvStep, copyStep func(fd uintptr) bool // method values, made once
 
 	// One read: what is asked for, and what came.
 	max   int
-	buf   []byte
+	buf   []byte // nil drops the bytes
 	n     int
 	err   error
-	left  int64 // of the body
-	asked bool  // whether the batch is complete
+	asked bool // whether the batch is complete
 
 	batches
 }
@@ -62,21 +62,29 @@ func newRawConn(nc net.Conn, count *int64) *rawConn {
 		return nil
 	}
 	r := &rawConn{sock: sock, count: count}
-	r.dropStep, r.copyStep = r.tryDrop, r.tryCopy
+	r.recvStep, r.copyStep = r.tryRecv, r.tryCopy
 	return r
 }
 
 // drop waits for bytes, discards at most max of them, and returns how many.
 func (r *rawConn) drop(max int64) (int, error) {
-	return r.read(r.dropStep, max)
+	return r.read(r.recvStep, max)
+}
+
+// fill waits for bytes, puts them into p, and returns how many.
+func (r *rawConn) fill(p []byte) (int, error) {
+	r.buf = p
+	n, err := r.read(r.recvStep, int64(len(p)))
+	r.buf = nil
+	return n, err
 }
 
 // copy waits for bytes, hands at most max of them to use, and returns how many.
 func (r *rawConn) copy(max int64, use func([]byte) error) (int, error) {
 	n, err := r.read(r.copyStep, max)
-	if r.buf != nil {
-		if n > 0 {
-			err = use(r.buf[:n])
+	if n > 0 {
+		if wrong := use(r.buf[:n]); wrong != nil {
+			err = wrong
 		}
 		copyBuffers <- r.buf
 		r.buf = nil
@@ -84,63 +92,65 @@ func (r *rawConn) copy(max int64, use func([]byte) error) (int, error) {
 	return n, err
 }
 
+// read waits for bytes and receives them. Beside the error of a deadline, and
+// of no other, there may be some.
 func (r *rawConn) read(step func(uintptr) bool, max int64) (int, error) {
 	r.max = int(min(max, maxDrop))
-	r.left = max
-	r.n, r.err, r.asked = 0, nil, false
+	r.n, r.err, r.asked = 0, nil, r.full
 	err := r.sock.Read(step)
 	if isTimeout(err) && r.lowat > 1 {
-		// There may be bytes, fewer than the low-water mark.
-		came := false
-		r.sock.Control(func(fd uintptr) { came = step(fd) })
-		if came {
-			err = nil
-		}
+		// What is there is less than a batch.
+		r.asked = true
+		r.sock.Control(func(fd uintptr) { step(fd) })
 	}
-	if err != nil {
-		return 0, err
+	if r.err != nil {
+		return 0, r.err
 	}
-	if r.n == 0 && r.err == nil {
-		r.err = io.EOF
+	if err == nil && r.n == 0 {
+		return 0, io.EOF
 	}
-	r.total += int64(r.n)
+	r.took(r.n, r.n == r.max)
 	atomic.AddInt64(r.count, int64(r.n))
-	return r.n, r.err
+	return r.n, err
 }
 
-// tryDrop reports false when there is nothing to read yet. With MSG_TRUNC the
-// kernel moves on in the stream without touching the buffer, so there is none.
-func (r *rawConn) tryDrop(fd uintptr) bool {
-	if r.mustWait(fd) {
-		return false
-	}
-	for {
-		n, _, errno := syscall.Syscall6(syscall.SYS_RECVFROM, fd, 0, uintptr(r.max), syscall.MSG_TRUNC|syscall.MSG_DONTWAIT, 0, 0)
-		if errno == 0 {
-			r.n = int(n)
-			return true
-		}
-		if done := r.failed(errno); done {
-			return errno != syscall.EAGAIN
-		}
-	}
-}
-
+// tryCopy is tryRecv into a buffer that is taken now.
 func (r *rawConn) tryCopy(fd uintptr) bool {
 	if r.mustWait(fd) {
 		return false
 	}
 	r.buf = takeCopyBuffer()
+	r.max = min(r.max, len(r.buf))
+	done := r.tryRecv(fd)
+	if r.n == 0 {
+		copyBuffers <- r.buf
+		r.buf = nil
+	}
+	return done
+}
+
+// tryRecv reports false when there is nothing to read yet. With MSG_TRUNC the
+// kernel moves on in the stream without touching the buffer, so there is none.
+func (r *rawConn) tryRecv(fd uintptr) bool {
+	if r.mustWait(fd) {
+		return false
+	}
+	flags := uintptr(syscall.MSG_DONTWAIT)
+	if r.buf == nil {
+		flags |= syscall.MSG_TRUNC
+	}
 	for {
-		n, err := syscall.Read(int(fd), r.buf[:min(r.max, len(r.buf))])
-		if err == nil {
-			r.n = n
+		n, _, errno := syscall.Syscall6(syscall.SYS_RECVFROM, fd, uintptr(unsafe.Pointer(unsafe.SliceData(r.buf))), uintptr(r.max), flags, 0, 0)
+		switch errno {
+		case 0:
+			r.n = int(n)
 			return true
-		}
-		if errno := err.(syscall.Errno); r.failed(errno) {
-			copyBuffers <- r.buf
-			r.buf = nil
-			return errno != syscall.EAGAIN
+		case syscall.EINTR:
+		case syscall.EAGAIN:
+			return false
+		default:
+			r.err = errno
+			return true
 		}
 	}
 }
@@ -152,24 +162,13 @@ func (r *rawConn) mustWait(fd uintptr) bool {
 		return false
 	}
 	r.asked = true
-	r.prepare(fd, r.left)
+	r.prepare(fd)
 	return r.lowat > 1 && !r.readable(fd)
-}
-
-// failed keeps errno and reports whether the call is over: not when a signal
-// interrupted it.
-func (r *rawConn) failed(errno syscall.Errno) bool {
-	if errno == syscall.EINTR {
-		return false
-	}
-	if errno != syscall.EAGAIN {
-		r.err = errno
-	}
-	return true
 }
 
 // endBatches lets single bytes wake the reader again: those of the next head.
 func (r *rawConn) endBatches() {
+	r.rest = 0
 	if r.lowat > 1 {
 		r.sock.Control(func(fd uintptr) { r.mark(fd, 1) })
 	}
