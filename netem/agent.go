@@ -28,11 +28,15 @@ type Agent struct {
 	lock    net.Listener
 }
 
-// Open takes over a device: it removes what an agent that was killed has left,
-// and chooses the backend. The link is then none. Every command that changes
-// something is written to log.
+// Open takes over a device, given by its name or by an address of it: it
+// removes what an agent that was killed has left, and chooses the backend. The
+// link is then none. Every command that changes something is written to log.
 func Open(deviceName, backendName string, log io.Writer) (*Agent, error) {
 	if err := checkEnvironment(); err != nil {
+		return nil, err
+	}
+	deviceName, err := deviceNamed(deviceName)
+	if err != nil {
 		return nil, err
 	}
 	// Abstract sockets belong to the network namespace, and go with the process.

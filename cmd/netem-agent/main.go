@@ -37,7 +37,7 @@ everything is put back as it was; if it is killed, the traffic stays shaped or s
 		},
 	}
 	flags := command.Flags()
-	flags.StringVar(&o.device, "device", "", "device whose egress is shaped (required)")
+	flags.StringVar(&o.device, "device", "", "device whose egress is shaped, by its name or an address of it (required)")
 	flags.StringVar(&o.listen, "listen", ":9100", "address of the API")
 	flags.StringVar(&o.backend, "backend", netem.Auto, "kernel (tc netem), userspace (delay line on the return path), or auto")
 	flags.IntSliceVar(&o.ports, "ports", nil, "ports of the servers whose CPU time and memory /procs reports")

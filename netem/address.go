@@ -1,0 +1,33 @@
+package netem
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+)
+
+// deviceNamed returns the name of a device that is given by its name or by an
+// address of it. A container does not choose the names of its devices, but
+// does choose their addresses.
+func deviceNamed(nameOrAddress string) (string, error) {
+	address, err := netip.ParseAddr(nameOrAddress)
+	if err != nil {
+		return nameOrAddress, nil
+	}
+	devices, err := net.Interfaces()
+	if err != nil {
+		return "", err
+	}
+	for _, device := range devices {
+		prefixes, err := device.Addrs()
+		if err != nil {
+			return "", fmt.Errorf("addresses of %s: %w", device.Name, err)
+		}
+		for _, p := range prefixes {
+			if prefix, err := netip.ParsePrefix(p.String()); err == nil && prefix.Addr() == address {
+				return device.Name, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("no device of this network namespace has the address %s: name one that has with --device (ip addr lists them)", address)
+}
