@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// reference holds what lifelines, scipy and numpy say; testdata/reference.py made it.
+// reference holds what lifelines, scipy, numpy and statsmodels say; testdata/reference.py made it.
 type reference struct {
 	Censored []struct {
 		Name      string
@@ -24,6 +24,14 @@ type reference struct {
 	Wilson []struct {
 		K, N      int64
 		Low, High float64
+	}
+	Means []struct {
+		Values    []float64
+		Low, High float64
+	}
+	Newcombe []struct {
+		K1, N1, K2, N2 int64
+		Low, High      float64
 	}
 }
 
@@ -42,7 +50,7 @@ func loadReference(t *testing.T) reference {
 	if err := json.Unmarshal(data, &ref); err != nil {
 		t.Fatal(err)
 	}
-	if len(ref.Censored) == 0 || len(ref.Complete) == 0 || len(ref.Wilson) == 0 {
+	if len(ref.Censored) == 0 || len(ref.Complete) == 0 || len(ref.Wilson) == 0 || len(ref.Means) == 0 || len(ref.Newcombe) == 0 {
 		t.Fatal("testdata/reference.json lacks cases")
 	}
 	return ref

@@ -1,11 +1,12 @@
 """Writes reference.json, which the Go tests compare against.
 
-    python -m venv venv && venv/bin/pip install lifelines==0.30.3 scipy==1.17.1 numpy==2.4.6
+    python -m venv venv && venv/bin/pip install lifelines==0.30.3 scipy==1.17.1 numpy==2.4.6 statsmodels==0.15.0
     venv/bin/python reference.py > reference.json
 
 A quantile of a censored sample is the first time at which lifelines' survival function, which
 must agree with scipy's, is at or below 1-p; null where it never is. Quantiles of complete samples
-come from numpy's "inverted_cdf", intervals from scipy's binomtest.
+come from numpy's "inverted_cdf", Wilson intervals from scipy's binomtest, Newcombe's from statsmodels.
+Intervals of means come from scipy's Student distribution.
 """
 
 import json
@@ -13,8 +14,10 @@ import json
 import lifelines
 import numpy as np
 import scipy
+import statsmodels
 from lifelines import KaplanMeierFitter
 from scipy.stats import binomtest
+from statsmodels.stats.proportion import confint_proportions_2indep
 
 PS = [0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99]
 
@@ -59,6 +62,23 @@ for k, n in [(0, 1), (1, 1), (0, 10), (10, 10), (1, 10), (7, 10), (999, 1000), (
     ci = binomtest(k, n).proportion_ci(0.95, method="wilson")
     wilson.append({"k": k, "n": n, "low": float(ci.low), "high": float(ci.high)})
 
+means = []
+for values in [
+    [0.1, 0.3], [-0.02, 0.01, 0.04], [0.0, 0.0, 0.01, 0.02],
+    [round(float(x), 6) for x in rng.normal(-0.05, 0.015, 5)],
+    [round(float(x), 6) for x in rng.exponential(0.1, 6)],
+    [0.001, 0.002, -0.001, 0.0, 0.25],
+    [1.0, 1.0, 1.0, 2.0, 2.0],  # in steps
+]:
+    low, high = scipy.stats.t.interval(0.95, len(values) - 1, loc=np.mean(values), scale=scipy.stats.sem(values))
+    means.append({"values": values, "low": float(low), "high": float(high)})
+
+newcombe = []
+for k1, n1, k2, n2 in [(56, 70, 48, 80), (10, 10, 10, 10), (0, 20, 5, 30), (1000, 1000, 990, 1000), (29, 30, 9, 10)]:
+    ci = confint_proportions_2indep(k2, n2, k1, n1, method="newcomb", compare="diff")
+    newcombe.append({"k1": k1, "n1": n1, "k2": k2, "n2": n2, "low": float(ci[0]), "high": float(ci[1])})
+
 print(json.dumps({
-    "made_with": f"lifelines {lifelines.__version__}, scipy {scipy.__version__}, numpy {np.__version__}",
-    "censored": cases, "complete": complete, "wilson": wilson}))
+    "made_with": f"lifelines {lifelines.__version__}, scipy {scipy.__version__}, numpy {np.__version__}, statsmodels {statsmodels.__version__}",
+    "censored": cases, "complete": complete, "wilson": wilson,
+    "means": means, "newcombe": newcombe}))
