@@ -16,8 +16,9 @@ import (
 )
 
 // Handler serves an agent's API; ports are those whose processes /procs and
-// /metrics report. Errors are one line of text.
-func Handler(a *Agent, ports []int) (http.Handler, error) {
+// /metrics report, and /metrics has what further collectors add. Errors are one
+// line of text.
+func Handler(a *Agent, ports []int, further ...prometheus.Collector) (http.Handler, error) {
 	blob, err := newBlob()
 	if err != nil {
 		return nil, err
@@ -28,6 +29,7 @@ func Handler(a *Agent, ports []int) (http.Handler, error) {
 	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(&collector{agent: a, procs: procs})
+	registry.MustRegister(further...)
 
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /link", func(w http.ResponseWriter, _ *http.Request) {

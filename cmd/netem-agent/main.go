@@ -12,10 +12,12 @@ import (
 	"os/signal"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
 	"piecebench/netem"
+	"piecebench/netem/stubstatus"
 )
 
 func main() {
@@ -41,6 +43,7 @@ everything is put back as it was; if it is killed, the traffic stays shaped or s
 	flags.StringVar(&o.listen, "listen", ":9100", "address of the API")
 	flags.StringVar(&o.backend, "backend", netem.Auto, "kernel (tc netem), userspace (delay line on the return path), or auto")
 	flags.IntSliceVar(&o.ports, "ports", nil, "ports of the servers whose CPU time and memory /procs reports")
+	flags.StringVar(&o.nginxStatus, "nginx-status", "", "URL of nginx's stub_status page, whose figures /metrics then has too")
 	flags.BoolVar(&o.logCommands, "log-commands", true, "write each command that changes something to stderr")
 	if err := command.MarkFlagRequired("device"); err != nil {
 		panic(err)
@@ -54,6 +57,7 @@ everything is put back as it was; if it is killed, the traffic stays shaped or s
 type options struct {
 	device, listen, backend string
 	ports                   []int
+	nginxStatus             string
 	logCommands             bool
 }
 
@@ -78,7 +82,11 @@ func (o options) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, agent.Close()) }()
-	handler, err := netem.Handler(agent, o.ports)
+	var further []prometheus.Collector
+	if o.nginxStatus != "" {
+		further = append(further, stubstatus.NewCollector(o.nginxStatus))
+	}
+	handler, err := netem.Handler(agent, o.ports, further...)
 	if err != nil {
 		return err
 	}
