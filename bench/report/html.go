@@ -21,10 +21,12 @@ var assets embed.FS
 //go:embed page
 var pageFiles embed.FS
 
-var page = template.Must(template.New("page.html").ParseFS(pageFiles, "page/page.html"))
+// pages are the whole pages, by file name, and the parts that they share.
+var pages = template.Must(template.ParseFS(pageFiles, "page/*.html"))
 
 // document is what page.html shows.
 type document struct {
+	Title      string
 	Run        *result.Run
 	Started    string
 	Headline   string
@@ -73,6 +75,7 @@ type htmlColumn struct {
 type htmlCell struct {
 	Text        string
 	Right, Same bool
+	Class       string // of the style sheet, if any
 }
 
 // HTML returns the report as one page that needs no network.
@@ -95,7 +98,7 @@ func HTML(run *result.Run) ([]byte, error) {
 	}
 	v := newView(run)
 	d := document{
-		Run: run, Started: run.Started.UTC().Format(timeFormat), Heatmaps: v.heatmaps(), Terms: terms, WarmupNote: warmupNote,
+		Title: run.ID, Run: run, Started: run.Started.UTC().Format(timeFormat), Heatmaps: v.heatmaps(), Terms: terms, WarmupNote: warmupNote,
 		Style: template.CSS(style), Script: template.JS(append(options, script...)), Library: template.JS(library), Themes: themes,
 	}
 	d.Headline, d.More = v.answer()
@@ -112,7 +115,7 @@ func HTML(run *result.Run) ([]byte, error) {
 		d.Appendix = append(d.Appendix, htmlSection{s.title, s.table.html(0)})
 	}
 	var buf bytes.Buffer
-	if err := page.Execute(&buf, d); err != nil {
+	if err := pages.ExecuteTemplate(&buf, "page.html", d); err != nil {
 		return nil, fmt.Errorf("report.html: %w", err)
 	}
 	return buf.Bytes(), nil
@@ -139,7 +142,7 @@ func (t table) html(groups int) htmlTable {
 		same := n > 0
 		for i, text := range row {
 			same = same && i < groups && text == t.rows[n-1][i]
-			cells[i] = htmlCell{text, t.head[i].right, same}
+			cells[i] = htmlCell{Text: text, Right: t.head[i].right, Same: same}
 		}
 		h.Rows = append(h.Rows, cells)
 	}

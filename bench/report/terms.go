@@ -14,3 +14,13 @@ var terms = []term{
 	{"success", "ok / (ok + failed). ok is the right status, the right range and exactly the right bytes."},
 	{"cut", "still running when the window closed: neither ok nor failed."},
 }
+
+// comparisonTerms are the words of a comparison.
+var comparisonTerms = []term{
+	{"ratio", "each repetition of the one over the same repetition of the other, their geometric mean. Of the success rate: the difference of the shares, in percentage points."},
+	{"95 % interval", "of the ratio, by Student’s t from the logarithms of the repetitions’ ratios; of success rates by Newcombe, from the counts. It covers the noise between repetitions, not what was different all the time."},
+	{"better, worse", "the interval does not contain “no difference”."},
+	{"no difference", "the interval contains it: a difference is not shown. How large a one could be hidden, its ends tell."},
+	{"not known", "no interval: fewer than two repetitions, nothing to compare, or cut requests that leave only bounds."},
+	{"> and <", "cut requests leave only a bound: the value is at least, or at most, this."},
+}

@@ -1,0 +1,160 @@
+// Package compare says how the cells of two runs, or of two targets of one
+// run, stand to each other, and what of it is more than noise.
+package compare
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"piecebench/bench/result"
+)
+
+// Side is one of the two that are compared.
+type Side struct {
+	Run *result.Run
+	// Target is the only one compared; empty for all, each with its namesake.
+	Target string
+}
+
+// Comparison is side B against side A.
+type Comparison struct {
+	A, B         Side
+	Differences  []Difference // of the runs' machines, settings and links; none within one run
+	Cells        []Cell       // that both have, in A's order
+	OnlyA, OnlyB []Place
+}
+
+// Place is where a cell lies in a sweep.
+type Place struct {
+	Link, Mode  string
+	Concurrency int
+	Target      string // of A, if the two sides' targets have different names
+}
+
+func (p Place) String() string {
+	clients := "clients"
+	if p.Concurrency == 1 {
+		clients = "client"
+	}
+	return fmt.Sprintf("%s, %s, %d %s, %s", p.Target, p.Mode, p.Concurrency, clients, p.Link)
+}
+
+// Cell is a place that both sides have measured.
+type Cell struct {
+	Place
+	Estimates []Estimate // one for each of Metrics
+}
+
+// Runs compares b with a, every cell with that of the same target, link, mode
+// and concurrency. targets, where it is not nil, names one target of a and one
+// of b instead; then a and b may be the same run.
+func Runs(a, b *result.Run, targets []string) (*Comparison, error) {
+	c := &Comparison{A: Side{Run: a}, B: Side{Run: b}}
+	switch {
+	case targets == nil:
+	case len(targets) != 2 || targets[0] == "" || targets[1] == "":
+		return nil, fmt.Errorf("%q does not name two targets: the first run's and the second's, such as raw,gateway", strings.Join(targets, ","))
+	default:
+		c.A.Target, c.B.Target = targets[0], targets[1]
+	}
+	if a != b {
+		c.Differences = differences(a, b)
+	}
+	cellsA, orderA, err := c.A.cells(c.A.Target)
+	if err != nil {
+		return nil, err
+	}
+	cellsB, orderB, err := c.B.cells(c.A.Target)
+	if err != nil {
+		return nil, err
+	}
+	for _, place := range orderA {
+		if cellsB[place] == nil {
+			c.OnlyA = append(c.OnlyA, place)
+			continue
+		}
+		cell := Cell{Place: place}
+		for _, m := range Metrics {
+			cell.Estimates = append(cell.Estimates, m.Of(cellsA[place], cellsB[place]))
+		}
+		c.Cells = append(c.Cells, cell)
+	}
+	for _, place := range orderB {
+		if cellsA[place] == nil {
+			c.OnlyB = append(c.OnlyB, place)
+		}
+	}
+	if len(c.Cells) == 0 {
+		return nil, errors.New("the two have no cell in common: same link, mode, concurrency and target (--targets compares different ones)")
+	}
+	return c, nil
+}
+
+// cells returns a side's cells by place, each with its repetitions, and the
+// places link by link, mode by mode, then by concurrency. name stands in the
+// places for the side's one target.
+func (s Side) cells(name string) (cells map[Place][]result.Cell, order []Place, err error) {
+	cells = map[Place][]result.Cell{}
+	var links, modes, targets []string
+	for _, c := range s.Run.Cells {
+		links, modes, targets = addNew(links, c.Link), addNew(modes, c.Mode), addNew(targets, c.Target)
+		if s.Target != "" && c.Target != s.Target {
+			continue
+		}
+		place := Place{c.Link, c.Mode, c.Concurrency, c.Target}
+		if s.Target != "" {
+			place.Target = name
+		}
+		if cells[place] == nil {
+			order = append(order, place)
+		}
+		cells[place] = append(cells[place], c)
+	}
+	if len(cells) == 0 && s.Target != "" {
+		return nil, nil, fmt.Errorf("run %s has no cell of target %s; it has: %s", s.Run.ID, s.Target, strings.Join(targets, ", "))
+	}
+	slices.SortStableFunc(order, func(a, b Place) int {
+		return cmp.Or(
+			cmp.Compare(slices.Index(links, a.Link), slices.Index(links, b.Link)),
+			cmp.Compare(slices.Index(modes, a.Mode), slices.Index(modes, b.Mode)),
+			cmp.Compare(a.Concurrency, b.Concurrency),
+			cmp.Compare(slices.Index(targets, a.Target), slices.Index(targets, b.Target)))
+	})
+	return cells, order, nil
+}
+
+func addNew(list []string, s string) []string {
+	if slices.Contains(list, s) {
+		return list
+	}
+	return append(list, s)
+}
+
+// Regression is a figure that is shown to be worse.
+type Regression struct {
+	Place
+	Estimate
+}
+
+// Regressions returns the figures of which the whole interval is worse by more
+// than share. The error says why they cannot be found: without repetitions
+// there are no intervals, and nothing would ever be found.
+func (c *Comparison) Regressions(share float64) ([]Regression, error) {
+	var found []Regression
+	repeated := false
+	for _, cell := range c.Cells {
+		for _, e := range cell.Estimates {
+			repeated = repeated || e.Repetitions > 1
+			if e.WorseBy(share) {
+				found = append(found, Regression{cell.Place, e})
+			}
+		}
+	}
+	if !repeated {
+		return nil, errors.New("no cell has two repetitions on both sides, so no interval can show a regression: measure with REPEAT=5")
+	}
+	return found, nil
+}

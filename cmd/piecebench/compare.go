@@ -1,0 +1,114 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"piecebench/bench/compare"
+	"piecebench/bench/report"
+	"piecebench/bench/result"
+)
+
+func compareCommand() *cobra.Command {
+	var targets []string
+	var format, failBeyond string
+	cmd := &cobra.Command{
+		Use:   "compare A [B]",
+		Short: "Compare two runs, or two targets of one, cell by cell",
+		Long: `Compare two runs, or two targets of one, cell by cell: ratios with their 95 %
+intervals, from runs with repetitions (REPEAT=5).
+
+  piecebench compare results/before results/after
+  piecebench compare results/before results/after --fail-beyond 5%
+  piecebench compare results/x --targets raw,gateway`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) < 1 || len(args) > 2 {
+				return fmt.Errorf("compare takes the folders of two runs, or of one with --targets; got %d", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			limit, err := parsePercent(failBeyond)
+			if err != nil {
+				return err
+			}
+			write, ok := comparisonFormats[format]
+			if !ok {
+				return fmt.Errorf("compare format %q is not known: use text, md or html", format)
+			}
+			a, b, err := loadSides(args, targets)
+			if err != nil {
+				return err
+			}
+			c, err := compare.Runs(a, b, targets)
+			if err != nil {
+				return err
+			}
+			out, err := write(c)
+			if err != nil {
+				return err
+			}
+			if _, err := cmd.OutOrStdout().Write(out); err != nil || failBeyond == "" {
+				return err
+			}
+			return failOn(c, limit)
+		},
+	}
+	cmd.Flags().StringSliceVar(&targets, "targets", nil, "compare these two targets, A's and B's, such as raw,gateway; without B, both of A")
+	cmd.Flags().StringVar(&format, "format", "text", "text, md or html")
+	cmd.Flags().StringVar(&failBeyond, "fail-beyond", "", "exit with 1 if a figure is shown to be worse by more than this share, such as 5%")
+	return cmd
+}
+
+var comparisonFormats = map[string]func(*compare.Comparison) ([]byte, error){
+	"text": func(c *compare.Comparison) ([]byte, error) { return []byte(report.ComparisonText(c)), nil },
+	"md":   func(c *compare.Comparison) ([]byte, error) { return []byte(report.ComparisonMarkdown(c)), nil },
+	"html": report.ComparisonHTML,
+}
+
+// loadSides reads one run or two; one alone has targets to compare.
+func loadSides(args, targets []string) (a, b *result.Run, err error) {
+	if a, err = result.Load(args[0]); err != nil {
+		return nil, nil, err
+	}
+	if len(args) == 2 {
+		b, err = result.Load(args[1])
+		return a, b, err
+	}
+	if targets == nil {
+		return nil, nil, fmt.Errorf("%s alone: name a second run to compare it with, or two of its targets: --targets raw,gateway", args[0])
+	}
+	return a, a, nil
+}
+
+// failOn returns what --fail-beyond found. A cell that A has and B lacks could
+// hide anything.
+func failOn(c *compare.Comparison, limit float64) error {
+	found, err := c.Regressions(limit)
+	if err != nil {
+		return fmt.Errorf("--fail-beyond: %w", err)
+	}
+	if len(found) > 0 {
+		return problem{fmt.Errorf("worse by more than %s %%: %s", strconv.FormatFloat(100*limit, 'g', 4, 64), report.Regressions(c, found))}
+	}
+	if n := len(c.OnlyA); n > 0 {
+		return problem{fmt.Errorf("no regression in what both have, but %d cells of the first are not in the second", n)}
+	}
+	return nil
+}
+
+// parsePercent reads a share such as 5%; empty is 0.
+func parsePercent(text string) (float64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	number, ok := strings.CutSuffix(text, "%")
+	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if !ok || err != nil || !(v >= 0 && v < 100) {
+		return 0, fmt.Errorf("--fail-beyond %s: give a share from 0%% to less than 100%%, such as 5%%", text)
+	}
+	return v / 100, nil
+}
