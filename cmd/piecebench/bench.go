@@ -70,7 +70,7 @@ func benchCommand() *cobra.Command {
 		}
 		defer release()
 		// What is there of this lab was left by a bench that crashed.
-		if err := errors.Join(l.Down(), l.Up(full)); err != nil {
+		if err := errors.Join(l.Down(), l.Up(full, os.Stderr)); err != nil {
 			return err
 		}
 		return errors.Join(sweepIn(ctx, l, s, full), l.Down())

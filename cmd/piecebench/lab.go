@@ -36,7 +36,7 @@ func labCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := l.Up(full); err != nil {
+			if err := l.Up(full, os.Stderr); err != nil {
 				return err
 			}
 			return printLab(l)
@@ -62,7 +62,9 @@ func labCommand() *cobra.Command {
 			child.Stdin, child.Stdout, child.Stderr = os.Stdin, os.Stdout, os.Stderr
 			return exitAs(child.Run())
 		})}
-	cmd.AddCommand(up, down, status, inside)
+	forward := &cobra.Command{Use: "forward ADDRESS", Hidden: true, Short: "Forward what connects to descriptor 3: the lab runs it", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error { return lab.Forward(args[0]) }}
+	cmd.AddCommand(up, down, status, inside, forward)
 	return cmd
 }
 
@@ -79,6 +81,7 @@ func addLabFlags(cmd *cobra.Command, cfg *lab.Config) {
 	cmd.Flags().StringVar(&cfg.Data, "data", defaultData, "the dataset's folder")
 	cmd.Flags().StringVar(&cfg.Store, "store", "unsealed", "what the gateway serves from: unsealed or flat")
 	cmd.Flags().StringVar(&cfg.Backend, "backend", "auto", "how the link's delay is made: auto, kernel or userspace")
+	cmd.Flags().IntVar(&cfg.Prometheus.Port, "prometheus-port", 9090, "port of 127.0.0.1 at which the lab's Prometheus is to be seen; 0: the lab has none")
 }
 
 // labConfig fills in the paths of piecebench's own files.
@@ -88,7 +91,11 @@ func labConfig(cfg lab.Config) (lab.Config, error) {
 		return cfg, err
 	}
 	cfg.Bin, cfg.NginxConf = files.bin(), files.nginxConf()
-	cfg.Data, err = filepath.Abs(cfg.Data)
+	cfg.Prometheus.Conf = files.prometheusConf()
+	if cfg.Data, err = filepath.Abs(cfg.Data); err != nil {
+		return cfg, err
+	}
+	cfg.Prometheus.Data, err = filepath.Abs(filepath.Join(defaultResults, prometheusData))
 	return cfg, err
 }
 
@@ -96,17 +103,20 @@ func printLab(l lab.Lab) error {
 	if !l.Exists() {
 		return problem{fmt.Errorf("lab %s is not up", l.Name)}
 	}
-	cfg, err := l.Config()
+	state, err := l.State()
 	if err != nil {
 		return problem{fmt.Errorf("lab %s is not whole (%w): piecebench lab down removes the rest", l.Name, err)}
 	}
 	whole := true
-	for _, p := range l.Status(cfg) {
-		state := "up"
+	for _, p := range l.Status(state) {
+		word := "up"
 		if !p.Listening {
-			state, whole = "DOWN", false
+			word, whole = "DOWN", false
 		}
-		fmt.Printf("%-12s port %-5d %s\n", p.Name, p.Port, state)
+		fmt.Printf("%-12s port %-5d %s\n", p.Name, p.Port, word)
+	}
+	if state.PrometheusURL != "" {
+		fmt.Printf("metrics      %s\n", state.PrometheusURL)
 	}
 	fmt.Printf("namespaces   %s %s\nlogs         %s\n", l.ServerNamespace(), l.ClientNamespace(), l.Dir())
 	if !whole {

@@ -22,7 +22,7 @@ func main() {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(benchCommand(), planCommand(), runCommand(), variablesCommand(), datasetCommand(), labCommand(), reportCommand(), compareCommand())
+	root.AddCommand(benchCommand(), planCommand(), runCommand(), variablesCommand(), datasetCommand(), labCommand(), reportCommand(), compareCommand(), checkCommand())
 	if err := root.Execute(); err != nil {
 		if child := (childExit{}); errors.As(err, &child) {
 			os.Exit(child.code)

@@ -21,6 +21,9 @@ func (i install) bin() string       { return filepath.Join(i.root, "bin") }
 func (i install) k6() string        { return filepath.Join(i.bin(), "k6") }
 func (i install) script() string    { return filepath.Join(i.root, "k6", "scripts", "retrieval.js") }
 func (i install) nginxConf() string { return filepath.Join(i.root, "nginx", "nginx.conf") }
+func (i install) prometheusConf() string {
+	return filepath.Join(i.root, "dashboards", "prometheus.yml")
+}
 
 // Folders and files that commands share unless told otherwise, relative to the
 // working directory.
@@ -28,4 +31,5 @@ const (
 	defaultData    = "data"
 	defaultResults = "results"
 	manifestName   = "pieces.json"
+	prometheusData = ".prometheus" // in the results' folder: the database of the native lab's Prometheus
 )

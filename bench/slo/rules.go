@@ -1,0 +1,155 @@
+// Package slo checks a run against limits that its figures must keep.
+package slo
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Rule is one entry of a file of limits: for which cells, and what must hold
+// in each repetition of them. A limit that is nil is not given.
+type Rule struct {
+	// Selectors: names separated by commas, in which * stands for anything.
+	// An empty one selects all.
+	Target, Link, Mode, Concurrency string
+
+	SuccessRate *Share `yaml:"success_rate"` // at least
+	LinkShare   *Share `yaml:"link_share"`   // at least
+	TTFBP50     *Time  `yaml:"ttfb_p50"`     // at most
+	TTFBP95     *Time  `yaml:"ttfb_p95"`     // at most
+	TTFBP99     *Time  `yaml:"ttfb_p99"`     // at most
+	// GoodputOver is the least ratio of goodput to that of other targets, by
+	// their names; over all repetitions together.
+	GoodputOver map[string]Ratio `yaml:"goodput_over"`
+
+	line int // of the file
+}
+
+// Share is from 0 to 1, written so or as 99.9%.
+type Share float64
+
+// Ratio is 0 or more, written so or as 95%.
+type Ratio float64
+
+// Time is written as Go's durations are: 200ms, 1.5s.
+type Time time.Duration
+
+// Load reads a file of limits: a YAML list of rules. What it does not know it
+// refuses, with the line.
+func Load(path string) ([]Rule, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return rules, nil
+}
+
+func parse(data []byte) ([]Rule, error) {
+	var rules []Rule
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&rules); err != nil && !errors.Is(err, io.EOF) {
+		return nil, oneLine(err)
+	}
+	if len(rules) == 0 {
+		return nil, errors.New("it has no rule: write a list of them, such as: - {target: gateway, success_rate: 99.9%}")
+	}
+	if !errors.Is(decoder.Decode(new(yaml.Node)), io.EOF) {
+		return nil, errors.New("it has more than one YAML document: write one list of rules")
+	}
+	var nodes []yaml.Node
+	if err := yaml.Unmarshal(data, &nodes); err != nil {
+		return nil, oneLine(err)
+	}
+	for i := range rules {
+		rules[i].line = nodes[i].Line
+		if len(rules[i].limits())+len(rules[i].GoodputOver) == 0 {
+			return nil, fmt.Errorf("line %d: this rule has no limit: success_rate, link_share, ttfb_p50, ttfb_p95, ttfb_p99 or goodput_over", rules[i].line)
+		}
+	}
+	return rules, nil
+}
+
+var (
+	goType  = regexp.MustCompile(` in type \S+`)
+	goValue = regexp.MustCompile("cannot unmarshal !!(\\S+)(?: `[^`]*`)? into \\S+")
+)
+
+// oneLine writes what the YAML library says without the names of Go types.
+func oneLine(err error) error {
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	text = strings.TrimPrefix(text, "unmarshal errors:\n")
+	text = strings.ReplaceAll(strings.TrimSpace(text), "\n  ", "; ")
+	text = goType.ReplaceAllString(text, " among a rule's keys")
+	return errors.New(goValue.ReplaceAllString(text, "a $1 is not what stands here"))
+}
+
+// UnmarshalYAML reads a share.
+func (s *Share) UnmarshalYAML(node *yaml.Node) error {
+	v, err := number(node)
+	if err != nil || v > 1 {
+		return fmt.Errorf("line %d: %s is not a share: write one from 0%% to 100%%, such as 99.9%%", node.Line, node.Value)
+	}
+	*s = Share(v)
+	return nil
+}
+
+// UnmarshalYAML reads a ratio.
+func (r *Ratio) UnmarshalYAML(node *yaml.Node) error {
+	v, err := number(node)
+	if err != nil {
+		return fmt.Errorf("line %d: %s is not a ratio: write one such as 0.95 or 95%%", node.Line, node.Value)
+	}
+	*r = Ratio(v)
+	return nil
+}
+
+func number(node *yaml.Node) (float64, error) {
+	text, percent := strings.CutSuffix(node.Value, "%")
+	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err == nil && !(v >= 0) {
+		err = strconv.ErrRange
+	}
+	if percent {
+		v /= 100
+	}
+	return v, err
+}
+
+// UnmarshalYAML reads a time.
+func (t *Time) UnmarshalYAML(node *yaml.Node) error {
+	d, err := time.ParseDuration(node.Value)
+	if err != nil || d <= 0 {
+		return fmt.Errorf("line %d: %s is not a time: write one such as 200ms or 1.5s", node.Line, node.Value)
+	}
+	*t = Time(d)
+	return nil
+}
+
+// selects tells whether a name is among the patterns.
+func selects(patterns, name string) bool {
+	if patterns == "" {
+		return true
+	}
+	for _, p := range strings.Split(patterns, ",") {
+		// path.Match would not let * match the / of a link.
+		like := strings.ReplaceAll(regexp.QuoteMeta(strings.TrimSpace(p)), `\*`, ".*")
+		if regexp.MustCompile("^" + like + "$").MatchString(name) {
+			return true
+		}
+	}
+	return false
+}
