@@ -35,6 +35,7 @@ var (
 	descCPU      = desc("server_cpu_seconds_total", "CPU time of the processes that listen on a port.", "port", "command")
 	descMemory   = desc("server_memory_bytes", "Memory of the processes that listen on a port, shared pages once.", "port", "command")
 	descBusy     = desc("host_cpu_busy_seconds_total", "CPU time of the whole host that was not idle.")
+	descCPUs     = desc("host_cpus", "CPUs of the host.")
 	descAgentCPU = desc("agent_cpu_seconds_total", "CPU time of the agent: what the emulation costs beyond the kernel's part.")
 )
 
@@ -103,5 +104,6 @@ func (c *collector) collectProcs(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(descMemory, prometheus.GaugeValue, float64(p.RSSBytes), port, p.Command)
 	}
 	out <- prometheus.MustNewConstMetric(descBusy, prometheus.CounterValue, procs.Host.BusySeconds)
+	out <- prometheus.MustNewConstMetric(descCPUs, prometheus.GaugeValue, float64(procs.Host.CPUs))
 	out <- prometheus.MustNewConstMetric(descAgentCPU, prometheus.CounterValue, procs.Agent.CPUSeconds)
 }

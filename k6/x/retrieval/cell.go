@@ -11,6 +11,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"go.k6.io/k6/js/common"
 	"go.k6.io/k6/lib"
+	"go.k6.io/k6/metrics"
 
 	"piecebench/k6/x/retrieval/draw"
 	"piecebench/k6/x/retrieval/record"
@@ -27,6 +28,8 @@ const flushEvery = time.Second
 type cell struct {
 	opts     options
 	logger   logrus.FieldLogger
+	registry *metrics.Registry
+	process  *process
 	manifest *piece.Manifest
 	urls     []*url.URL // by piece
 	sizes    []int64    // by piece
@@ -46,12 +49,15 @@ type cell struct {
 	active, ok, failed, cut atomic.Int64
 }
 
-func newCell(o options, env *common.InitEnvironment) (*cell, error) {
+func newCell(o options, p *process, env *common.InitEnvironment) (*cell, error) {
 	m, err := piece.Load(o.manifest)
 	if err != nil {
 		return nil, err
 	}
-	c := &cell{opts: o, logger: env.Logger, manifest: m, stop: make(chan struct{}), stopped: make(chan struct{})}
+	c := &cell{
+		opts: o, logger: env.Logger, registry: env.Registry, process: p, manifest: m,
+		stop: make(chan struct{}), stopped: make(chan struct{}),
+	}
 	for _, p := range m.Pieces {
 		size := p.UnpaddedSize()
 		if o.length > size {

@@ -88,24 +88,30 @@ func (s *sampler) tagsFor(base metrics.TagsAndMeta, r *httpget.Result) *metrics.
 
 // pushData pushes data_received and data_sent of the bytes that have passed
 // since the last time. k6 does so at the end of an iteration, which makes one
-// spike of a long download; what is counted here it finds no more.
+// spike of a long download; what is counted here it finds no more. With them
+// goes what k6 itself takes.
 func (c *cell) pushData(now time.Time) {
 	type sums struct{ received, sent int64 }
 	byTags := make(map[*metrics.TagSet]sums)
 	var state *lib.State
+	var latest *metrics.TagSet
 	c.mu.Lock()
 	for _, cl := range c.clients {
 		d, tags := cl.samples.dialer, cl.tags.Load()
 		if d == nil || tags == nil {
 			continue
 		}
-		state = cl.samples.state
+		state, latest = cl.samples.state, tags
 		s := byTags[tags]
 		s.received += atomic.SwapInt64(&d.BytesRead, 0)
 		s.sent += atomic.SwapInt64(&d.BytesWritten, 0)
 		byTags[tags] = s
 	}
 	c.mu.Unlock()
+	if state == nil {
+		return
+	}
+	state.Samples <- c.process.samples(c.registry, latest, now)
 	for tags, s := range byTags {
 		state.Samples <- metrics.Samples{
 			{TimeSeries: metrics.TimeSeries{Metric: state.BuiltinMetrics.DataReceived, Tags: tags}, Time: now, Value: float64(s.received)},

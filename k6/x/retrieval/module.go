@@ -28,6 +28,8 @@ func init() { modules.Register("k6/x/retrieval", &root{cells: make(map[options]*
 
 // root is the module: one a process.
 type root struct {
+	process process
+
 	mu    sync.Mutex
 	cells map[options]*cell
 }
@@ -71,7 +73,7 @@ func (r *root) cell(opts options, vu modules.VU) (*cell, error) {
 	if c := r.cells[opts]; c != nil {
 		return c, nil
 	}
-	c, err := newCell(opts, vu.InitEnv())
+	c, err := newCell(opts, &r.process, vu.InitEnv())
 	if err != nil {
 		return nil, err
 	}
