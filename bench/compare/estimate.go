@@ -65,14 +65,15 @@ func (e Estimate) WorseBy(share float64) bool {
 	return e.Interval && e.Low > share
 }
 
-// wide is the difference that a comparison should be able to show.
-const wide = 0.05
+// Wide is the least half of an interval that is called noisy: a comparison
+// should be able to show such a difference.
+const Wide = 0.05
 
 // Noisy tells whether the noise is larger than the difference and would hide
-// one of more than 5 %, and how large a one.
+// one of more than Wide, and how large a one.
 func (e Estimate) Noisy() (hidden float64, ok bool) {
 	hidden = max(e.High, -e.Low)
-	return hidden, e.Verdict() == NoDifference && hidden > wide
+	return hidden, e.Verdict() == NoDifference && hidden > Wide
 }
 
 // IsDifference tells whether Change is a difference of shares, not a ratio.

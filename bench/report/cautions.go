@@ -1,6 +1,11 @@
 package report
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+
+	"piecebench/bench/compare"
+)
 
 // maxNamed is how many cells a flag names before it only counts the others.
 const maxNamed = 4
@@ -56,6 +61,16 @@ func (v *view) cautions() []caution {
 	}, func(n int, named string) {
 		add("nothing ended", "%s in which no request ended inside the window, so that durations are lower bounds: %s. "+
 			"A longer DURATION shows more.", count(n, "cell"), named)
+	})
+	v.eachFigures(func(r row, target string, _ *figures) string {
+		hidden, ok := r.compare(slices.Index(v.targets, target)).Noisy()
+		if !ok {
+			return ""
+		}
+		return fmt.Sprintf("%s, %s (up to %s)", target, r.place(), wholePercent(hidden))
+	}, func(n int, named string) {
+		add("noise", "%s in which the noise between repetitions is larger than the difference to %s, and would hide one of more than %s: %s. "+
+			"A longer DURATION or a greater REPEAT shows more.", count(n, "cell"), v.targets[0], wholePercent(compare.Wide), named)
 	})
 	return all
 }

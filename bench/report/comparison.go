@@ -94,8 +94,8 @@ func (c comparison) cautions() []caution {
 			return cmp.Compare(hy, hx)
 		})
 		h, _ := hidden[0].Noisy()
-		add("noise", "%s in which the noise is larger than the difference and would hide one of more than 5 %%, most in %s of %s (up to %s). A longer DURATION or a greater REPEAT shows more.",
-			count(len(hidden), "figure"), hidden[0].Metric.Name, c.place(hidden[0].Place), wholePercent(h))
+		add("noise", "%s in which the noise is larger than the difference and would hide one of more than %s, most in %s of %s (up to %s). A longer DURATION or a greater REPEAT shows more.",
+			count(len(hidden), "figure"), wholePercent(compare.Wide), hidden[0].Metric.Name, c.place(hidden[0].Place), wholePercent(h))
 	}
 	if shown >= 20 {
 		add("chance", "%d figures are compared at 95 %%: between identical servers about %d of them would be marked better or worse.", shown, (shown+10)/20)

@@ -220,3 +220,19 @@ func TestFiguresAreWrittenSoThatTheyDoNotMislead(t *testing.T) {
 		}
 	}
 }
+
+func TestRatioOfRepetitionsHasItsInterval(t *testing.T) {
+	var cells []result.Cell
+	for rep, mbits := range []float64{880, 900, 910, 890, 920} {
+		raw, gateway := cell("raw", "full", 1, mbits), cell("gateway", "full", 1, mbits*[]float64{0.5, 0.51, 0.49, 0.5, 0.5}[rep])
+		noisy := cell("gateway", "1MiB", 1, mbits*[]float64{0.8, 1.1, 1, 0.9, 1.2}[rep])
+		steady := cell("raw", "1MiB", 1, mbits)
+		for _, c := range []result.Cell{raw, gateway, steady, noisy} {
+			c.Repetition = rep + 1
+			cells = append(cells, c)
+		}
+	}
+	md := Markdown(runOf(cells...))
+	wants(t, md, "| 0.50 (0.49 to 0.51) |",
+		"- **noise**: 1 cell in which the noise between repetitions is larger than the difference to raw, and would hide one of more than 5 %: gateway, 1MiB, 1 client, 1gbit/40ms (up to ")
+}

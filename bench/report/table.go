@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"piecebench/bench/compare"
 )
 
 // table is what all formats show; cells are plain text, not yet escaped.
@@ -23,7 +25,7 @@ func left(name string) column  { return column{name, false} }
 func right(name string) column { return column{name, true} }
 
 // goodput compares the targets of a link: Mbit/s, in brackets the share of the
-// link's ceiling, and the ratio to the baseline.
+// link's ceiling, and the ratio to the baseline with its interval.
 func (v *view) goodput(l linkView) table {
 	t := table{head: []column{left("mode"), right("clients")}}
 	for _, name := range v.targets {
@@ -47,15 +49,22 @@ func (v *view) goodput(l linkView) table {
 			}
 		}
 		for i := 1; i < len(v.targets); i++ {
-			if ratio, ok := r.ratio(i); ok {
-				line = append(line, threeDigits(ratio))
-			} else {
-				line = append(line, missing)
-			}
+			line = append(line, ratio(r.compare(i)))
 		}
 		t.rows = append(t.rows, line)
 	}
 	return t
+}
+
+// ratio writes a ratio, and in brackets its interval where there is one.
+func ratio(e compare.Estimate) string {
+	switch {
+	case !e.Known:
+		return missing
+	case !e.Interval:
+		return threeDigits(1 + e.Change)
+	}
+	return fmt.Sprintf("%s (%s to %s)", threeDigits(1+e.Change), threeDigits(1+e.Low), threeDigits(1+e.High))
 }
 
 // requests tells, a row per target, how long requests took and how they ended.

@@ -7,6 +7,7 @@ type term struct{ Name, Meaning string }
 var terms = []term{
 	{"goodput", "payload bytes delivered inside the measured window / window."},
 	{"ceiling", "the most goodput that the link was measured to carry on this machine, before its cells ran."},
+	{"ratio", "of two targets’ goodput: of the same repetitions, the geometric mean; with several, in brackets its 95 % interval."},
 	{"TTFB", "from the request written to the first byte of the response."},
 	{"duration", "from the start of the request to its last byte."},
 	{"p50, p95", "the time within which that per cent of requests got there. Requests that were cut or failed count as longer than they were seen " +

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"piecebench/bench/compare"
 	"piecebench/bench/result"
 )
 
@@ -60,14 +61,21 @@ func (f *figures) share() (float64, bool) {
 	return f.goodput / f.ceiling, true
 }
 
-// ratio is a target's goodput over the baseline's, false where either has no
-// cell or the baseline delivered nothing.
-func (r row) ratio(target int) (float64, bool) {
+// compare compares a target's goodput with the baseline's, repetition by
+// repetition.
+func (r row) compare(target int) compare.Estimate {
 	f, base := r.figures[target], r.figures[0]
-	if f == nil || base == nil || base.goodput <= 0 {
-		return 0, false
+	if f == nil || base == nil {
+		return compare.Estimate{}
 	}
-	return f.goodput / base.goodput, true
+	return compare.Goodput.Of(base.cells, f.cells)
+}
+
+// ratio is a target's goodput over the baseline's, false where they have no
+// repetition in common or the baseline delivered nothing.
+func (r row) ratio(target int) (float64, bool) {
+	e := r.compare(target)
+	return 1 + e.Change, e.Known
 }
 
 // ttfbRatio is a target's 95th percentile of TTFB over the baseline's, false
