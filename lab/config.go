@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 )
 
@@ -17,35 +18,58 @@ type Config struct {
 	NginxConf string `json:"nginx_conf"` // nginx/nginx.conf
 	Store     string `json:"store"`      // the gateway's store: unsealed or flat
 	Backend   string `json:"backend"`    // the link agent's: auto, kernel or userspace
+
+	Prometheus Prometheus `json:"prometheus"`
 }
 
-func (l Lab) configPath() string { return filepath.Join(l.Dir(), "lab.json") }
+// Prometheus is how a lab has its metrics collected. A lab is whole without:
+// where it cannot be had there is a warning.
+type Prometheus struct {
+	Port int    `json:"port"` // on the host's 127.0.0.1, where it is to be seen; 0: the lab has none
+	Conf string `json:"conf"` // dashboards/prometheus.yml
+	Data string `json:"data"` // folder of its database, made if missing; outlives the lab
+}
 
-func (l Lab) loadConfig() (Config, error) {
-	var cfg Config
-	data, err := os.ReadFile(l.configPath())
+// State is what of a lab was brought up.
+type State struct {
+	Config
+	PrometheusRuns bool   `json:"prometheus_runs"`
+	PrometheusURL  string `json:"prometheus_url"` // as the host sees it
+}
+
+func (l Lab) statePath() string { return filepath.Join(l.Dir(), "lab.json") }
+
+// State returns what was brought up.
+func (l Lab) State() (State, error) {
+	var s State
+	data, err := os.ReadFile(l.statePath())
 	if err == nil {
-		err = json.Unmarshal(data, &cfg)
+		err = json.Unmarshal(data, &s)
 	}
-	return cfg, err
+	return s, err
 }
 
-func (l Lab) saveConfig(cfg Config) error {
-	data, err := json.MarshalIndent(cfg, "", "  ")
+func (l Lab) saveState(s State) error {
+	data, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(l.configPath(), append(data, '\n'), 0o644)
+	return os.WriteFile(l.statePath(), append(data, '\n'), 0o644)
 }
 
 // check refuses a configuration whose files are not there.
 func (cfg Config) check() error {
-	for what, path := range map[string]string{
+	needed := map[string]string{
 		"dataset (make it with: piecebench dataset create)": filepath.Join(cfg.Data, "pieces.json"),
 		"nginx configuration":                               cfg.NginxConf,
 		"gateway binary (build it with: make build)":        cfg.gateway(),
 		"link agent binary (build it with: make build)":     cfg.agent(),
-	} {
+	}
+	if cfg.Prometheus.Port != 0 {
+		needed["prometheus configuration"] = cfg.Prometheus.Conf
+		needed["forwarder binary (build it with: make build)"] = cfg.piecebench()
+	}
+	for what, path := range needed {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%s is missing: %s", what, path)
 		} else if err != nil {
@@ -55,17 +79,18 @@ func (cfg Config) check() error {
 	return nil
 }
 
-func (cfg Config) gateway() string { return filepath.Join(cfg.Bin, "piece-gateway") }
-func (cfg Config) agent() string   { return filepath.Join(cfg.Bin, "netem-agent") }
+func (cfg Config) gateway() string    { return filepath.Join(cfg.Bin, "piece-gateway") }
+func (cfg Config) agent() string      { return filepath.Join(cfg.Bin, "netem-agent") }
+func (cfg Config) piecebench() string { return filepath.Join(cfg.Bin, "piecebench") }
 
 // nobody and nogroup on Debian and its relatives.
 const unprivilegedID = 65534
 
-// serverIDs returns the user and group that nginx's workers and the gateway run
-// as: nobody where nobody can reach the data and the gateway's binary, else the
-// data's owner (a checkout below /root, for one).
-func (cfg Config) serverIDs() (uid, gid uint32, err error) {
-	if openToAll(cfg.Data) && openToAll(cfg.gateway()) {
+// unprivileged returns the user and group that a part runs as which needs these
+// paths: nobody where nobody can reach them, else the data's owner (a checkout
+// below /root, for one).
+func (cfg Config) unprivileged(paths ...string) (uid, gid uint32, err error) {
+	if !slices.ContainsFunc(paths, func(path string) bool { return !openToAll(path) }) {
 		return unprivilegedID, unprivilegedID, nil
 	}
 	info, err := os.Stat(cfg.Data)

@@ -1,7 +1,8 @@
 // Package lab brings the parts up natively: one network namespace for the
 // servers, one for the clients, joined by a shaped and an unshaped veth pair.
 // Nothing is set on the host itself; all that a lab has lies inside its two
-// namespaces and its folder below /run, so labs of different names coexist.
+// namespaces and its folder below /run, so labs of different names coexist. The
+// exception is Prometheus: its database and its port on the host's loopback.
 package lab
 
 import (
@@ -25,9 +26,10 @@ const (
 	serverControl = "198.18.1.2"
 	prefixLength  = "/24"
 
-	nginxPort   = 8080
-	gatewayPort = 7777
-	agentPort   = 9100
+	nginxPort      = 8080
+	gatewayPort    = 7777
+	agentPort      = 9100
+	prometheusPort = 9090 // on the clients' loopback
 )
 
 // Lab is a native lab, up or not.
@@ -55,11 +57,16 @@ func (l Lab) Dir() string { return filepath.Join(runDir, l.Name) }
 // Environment returns what a runner has to know of a lab, as environment
 // variables: URLs, and where the servers' logs are.
 func (l Lab) Environment() []string {
+	prometheus := ""
+	if s, err := l.State(); err == nil && s.PrometheusRuns {
+		prometheus = fmt.Sprintf("http://127.0.0.1:%d", prometheusPort)
+	}
 	return []string{
 		fmt.Sprintf("LAB_TARGETS=raw=http://%s:%d/piece/{piece},gateway=http://%s:%d/piece/{piece}", serverShaped, nginxPort, serverShaped, gatewayPort),
 		fmt.Sprintf("AGENT_URL=http://%s:%d", serverControl, agentPort),
 		fmt.Sprintf("AGENT_SHAPED_URL=http://%s:%d", serverShaped, agentPort),
 		"LAB_LOGS=" + l.Dir(),
+		"PROMETHEUS_URL=" + prometheus,
 	}
 }
 

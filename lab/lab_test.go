@@ -2,6 +2,7 @@ package lab_test
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,32 +16,12 @@ import (
 
 func config(t *testing.T) lab.Config {
 	labtest.NeedRoot(t)
-	root := labtest.Install(t, "piece-gateway", "netem-agent")
-	return lab.Config{
-		Data: labtest.Dataset(t), Bin: filepath.Join(root, "bin"), NginxConf: filepath.Join(root, "nginx", "nginx.conf"),
-		Store: "unsealed", Backend: "auto",
-	}
-}
-
-// newLab returns a lab with a name that no other test process uses.
-func newLab(t *testing.T, suffix string) lab.Lab {
-	t.Helper()
-	l, err := lab.Named(fmt.Sprintf("t%d-%s", os.Getpid(), suffix))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := l.Down(); err != nil {
-			t.Error("taking the lab down:", err)
-		}
-		_ = os.RemoveAll(l.Dir())
-	})
-	return l
+	return labtest.Config(t, labtest.Install(t, "piece-gateway", "netem-agent"))
 }
 
 func up(t *testing.T, l lab.Lab, cfg lab.Config) {
 	t.Helper()
-	if err := l.Up(cfg); err != nil {
+	if err := l.Up(cfg, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -76,7 +57,7 @@ func hostSetting(t *testing.T, name string) string {
 func TestUpServesBothTargetsAndDownLeavesNothing(t *testing.T) {
 	cfg := config(t)
 	allowed := hostSetting(t, "net.ipv4.tcp_allowed_congestion_control")
-	l := newLab(t, "a")
+	l := labtest.New(t, "a")
 	up(t, l, cfg)
 	if after := hostSetting(t, "net.ipv4.tcp_allowed_congestion_control"); after != allowed {
 		t.Errorf("the host's allowed congestion control is %q, was %q", after, allowed)
@@ -106,7 +87,7 @@ func TestUpServesBothTargetsAndDownLeavesNothing(t *testing.T) {
 	}
 	other := cfg
 	other.Store = "flat"
-	if err := l.Up(other); err == nil || !strings.Contains(err.Error(), "another configuration") {
+	if err := l.Up(other, io.Discard); err == nil || !strings.Contains(err.Error(), "another configuration") {
 		t.Errorf("up with another configuration: %v", err)
 	}
 	if err := l.Down(); err != nil {
@@ -127,7 +108,7 @@ func TestUpServesBothTargetsAndDownLeavesNothing(t *testing.T) {
 
 func TestTwoLabsCoexist(t *testing.T) {
 	cfg := config(t)
-	a, b := newLab(t, "a"), newLab(t, "b")
+	a, b := labtest.New(t, "a"), labtest.New(t, "b")
 	up(t, a, cfg)
 	up(t, b, cfg)
 	if err := a.Down(); err != nil {
@@ -140,7 +121,7 @@ func TestTwoLabsCoexist(t *testing.T) {
 
 func TestUpAfterACrashStartsAnew(t *testing.T) {
 	cfg := config(t)
-	l := newLab(t, "a")
+	l := labtest.New(t, "a")
 	up(t, l, cfg)
 	for _, pid := range strings.Fields(serverPIDs(t, l)) {
 		var n int
@@ -161,8 +142,8 @@ func TestAPartThatDoesNotStartIsNamedAndNothingIsLeft(t *testing.T) {
 	if err := os.WriteFile(broken, []byte("#!/bin/sh\necho the sector is on fire >&2\nexit 2\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	l := newLab(t, "a")
-	err := l.Up(cfg)
+	l := labtest.New(t, "a")
+	err := l.Up(cfg, io.Discard)
 	if err == nil || !strings.Contains(err.Error(), "gateway did not start") || !strings.Contains(err.Error(), "the sector is on fire") {
 		t.Errorf("error %v; want the gateway and the end of its log", err)
 	}
@@ -174,8 +155,8 @@ func TestAPartThatDoesNotStartIsNamedAndNothingIsLeft(t *testing.T) {
 func TestMissingDatasetIsRefused(t *testing.T) {
 	cfg := config(t)
 	cfg.Data = t.TempDir()
-	l := newLab(t, "a")
-	if err := l.Up(cfg); err == nil || !strings.Contains(err.Error(), "piecebench dataset create") {
+	l := labtest.New(t, "a")
+	if err := l.Up(cfg, io.Discard); err == nil || !strings.Contains(err.Error(), "piecebench dataset create") {
 		t.Errorf("error %v", err)
 	}
 	if l.Exists() {

@@ -15,16 +15,18 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// part is one server process of the lab.
+// part is one process of the lab.
 type part struct {
-	name string
-	port int
-	argv []string
+	name      string
+	namespace string
+	port      int // that it listens on in its namespace; 0: none
+	argv      []string
+	files     []*os.File // inherited from descriptor 3 on
 }
 
-// parts returns the servers' command lines, in the order they start.
+// parts returns the servers, in the order they start.
 func (l Lab) parts(cfg Config) ([]part, error) {
-	uid, gid, err := cfg.serverIDs()
+	uid, gid, err := cfg.unprivileged(cfg.Data, cfg.gateway())
 	if err != nil {
 		return nil, err
 	}
@@ -37,16 +39,23 @@ func (l Lab) parts(cfg Config) ([]part, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the dataset's group has no name to run nginx as: %w", err)
 	}
-	asUser := []string{"setpriv", fmt.Sprint("--reuid=", uid), fmt.Sprint("--regid=", gid), "--clear-groups", "--no-new-privs"}
 	nginxLog := filepath.Join(l.Dir(), "nginx.log")
+	server := func(name string, port int, argv ...string) part {
+		return part{name: name, namespace: l.ServerNamespace(), port: port, argv: argv}
+	}
 	return []part{
-		{"link agent", agentPort, []string{cfg.agent(), "--device", shapedDevice, "--listen", fmt.Sprint(":", agentPort),
-			"--backend", cfg.Backend, "--ports", fmt.Sprintf("%d,%d", nginxPort, gatewayPort)}},
-		{"nginx", nginxPort, []string{"nginx", "-p", cfg.Data, "-c", cfg.NginxConf, "-e", nginxLog,
-			"-g", fmt.Sprintf("daemon off; pid %s; user %s %s;", filepath.Join(l.Dir(), "nginx.pid"), account.Username, group.Name)}},
-		{"gateway", gatewayPort, append(asUser, cfg.gateway(), "--manifest", filepath.Join(cfg.Data, "pieces.json"),
-			"--listen", fmt.Sprint(":", gatewayPort), "--store", cfg.Store, "--access-log=false")}, // nginx writes none either
+		server("link agent", agentPort, cfg.agent(), "--device", shapedDevice, "--listen", fmt.Sprint(":", agentPort), "--backend", cfg.Backend,
+			"--ports", fmt.Sprintf("%d,%d", nginxPort, gatewayPort), "--nginx-status", fmt.Sprintf("http://127.0.0.1:%d/stub_status", nginxPort)),
+		server("nginx", nginxPort, "nginx", "-p", cfg.Data, "-c", cfg.NginxConf, "-e", nginxLog,
+			"-g", fmt.Sprintf("daemon off; pid %s; user %s %s;", filepath.Join(l.Dir(), "nginx.pid"), account.Username, group.Name)),
+		server("gateway", gatewayPort, asUser(uid, gid, cfg.gateway(), "--manifest", filepath.Join(cfg.Data, "pieces.json"),
+			"--listen", fmt.Sprint(":", gatewayPort), "--store", cfg.Store, "--access-log=false")...), // nginx writes none either
 	}, nil
+}
+
+// asUser returns argv run as a user that can become nobody else.
+func asUser(uid, gid uint32, argv ...string) []string {
+	return append([]string{"setpriv", fmt.Sprint("--reuid=", uid), fmt.Sprint("--regid=", gid), "--clear-groups", "--no-new-privs"}, argv...)
 }
 
 func (p part) logName() string { return strings.ReplaceAll(p.name, " ", "-") + ".log" }
@@ -54,10 +63,11 @@ func (p part) logName() string { return strings.ReplaceAll(p.name, " ", "-") + "
 // startTimeout bounds how long a part may take to listen.
 const startTimeout = 15 * time.Second
 
-// start starts a part in the servers' namespace, in a session of its own so
-// that a terminal's Ctrl-C does not reach it, and waits until it listens.
+// start starts a part in its namespace, in a session of its own so that a
+// terminal's Ctrl-C does not reach it, and waits until it listens. A part that
+// does not is ended.
 func (l Lab) start(c commands, p part) error {
-	argv := append([]string{"ip", "netns", "exec", l.ServerNamespace()}, p.argv...)
+	argv := append([]string{"ip", "netns", "exec", p.namespace}, p.argv...)
 	fmt.Fprintln(c.log, "+", strings.Join(argv, " "))
 	logPath := filepath.Join(l.Dir(), p.logName())
 	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_WRONLY|os.O_TRUNC|os.O_APPEND, 0o644)
@@ -66,7 +76,7 @@ func (l Lab) start(c commands, p part) error {
 	}
 	defer log.Close()
 	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = log, log, p.files
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("%s: %w", p.name, err)
@@ -77,26 +87,36 @@ func (l Lab) start(c commands, p part) error {
 	for {
 		// Until `ip netns exec` has entered the namespace, the process still
 		// shows the host's sockets.
-		if l.inServerNamespace(cmd.Process.Pid) && listening(cmd.Process.Pid, p.port) {
+		if inNamespace(cmd.Process.Pid, p.namespace) && (p.port == 0 || listening(cmd.Process.Pid, p.port)) {
 			return nil
 		}
 		select {
 		case err := <-exited:
 			return fmt.Errorf("%s did not start (%v); the end of its log: %s", p.name, err, lastLines(logPath, 3))
 		case <-deadline:
+			_ = cmd.Process.Kill() // an error means that it has ended
 			return fmt.Errorf("%s does not listen on port %d after %s; the end of its log: %s", p.name, p.port, startTimeout, lastLines(logPath, 3))
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
 }
 
-func (l Lab) inServerNamespace(pid int) bool {
+func inNamespace(pid int, namespace string) bool {
 	own, err := os.Stat(filepath.Join("/proc", strconv.Itoa(pid), "ns/net"))
 	if err != nil {
 		return false
 	}
-	server, err := os.Stat(filepath.Join(namespaces, l.ServerNamespace()))
-	return err == nil && os.SameFile(own, server)
+	named, err := os.Stat(filepath.Join(namespaces, namespace))
+	return err == nil && os.SameFile(own, named)
+}
+
+// listening says whether anything listens on the part's port.
+func (p part) listening() bool {
+	if !namespaceExists(p.namespace) {
+		return false
+	}
+	pids, _ := processesIn(p.namespace)
+	return len(pids) > 0 && listening(pids[0], p.port)
 }
 
 // listening says whether anything listens on a TCP port in the network

@@ -28,8 +28,9 @@ func CheckHost() error {
 }
 
 // Up brings the lab up, or finds it up with the same configuration. What a
-// crash left of it is removed first. On an error nothing is left behind.
-func (l Lab) Up(cfg Config) (err error) {
+// crash left of it is removed first. On an error nothing is left behind. What
+// the lab can do without and could not get is a line to warnings.
+func (l Lab) Up(cfg Config, warnings io.Writer) (err error) {
 	if err := errors.Join(CheckHost(), cfg.check()); err != nil {
 		return err
 	}
@@ -39,10 +40,10 @@ func (l Lab) Up(cfg Config) (err error) {
 	}
 	defer unlock()
 	if l.Exists() {
-		running, err := l.loadConfig()
+		running, err := l.State()
 		if err == nil && l.whole(running) {
-			if running != cfg {
-				return fmt.Errorf("lab %s is up with another configuration (%s): take it down first: piecebench lab down --name %s", l.Name, l.configPath(), l.Name)
+			if running.Config != cfg {
+				return fmt.Errorf("lab %s is up with another configuration (%s): take it down first: piecebench lab down --name %s", l.Name, l.statePath(), l.Name)
 			}
 			return nil
 		}
@@ -73,7 +74,13 @@ func (l Lab) Up(cfg Config) (err error) {
 			return err
 		}
 	}
-	return l.saveConfig(cfg)
+	state := State{Config: cfg}
+	if cfg.Prometheus.Port != 0 {
+		if err := l.startPrometheus(c, &state); err != nil {
+			fmt.Fprintln(warnings, "warning:", err)
+		}
+	}
+	return l.saveState(state)
 }
 
 // Down removes the lab, whatever state it is in. It is no error if there is none.
@@ -121,45 +128,41 @@ func (l Lab) remove(c commands) error {
 			return err
 		}
 	}
-	if err := os.Remove(l.configPath()); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := os.Remove(l.statePath()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	return nil
 }
 
-// whole says whether every server of the lab listens.
-func (l Lab) whole(cfg Config) bool {
-	for _, s := range l.Status(cfg) {
-		if !s.Listening {
+// whole says whether everything that was brought up listens.
+func (l Lab) whole(s State) bool {
+	for _, p := range l.Status(s) {
+		if !p.Listening {
 			return false
 		}
 	}
 	return true
 }
 
-// PartStatus is the state of one server of a lab.
+// PartStatus is the state of one part of a lab.
 type PartStatus struct {
 	Name      string
 	Port      int
 	Listening bool
 }
 
-// Status returns the state of each server.
-func (l Lab) Status(cfg Config) []PartStatus {
-	var pids []int
-	if namespaceExists(l.ServerNamespace()) {
-		pids, _ = processesIn(l.ServerNamespace())
+// Status returns the state of each part that was brought up.
+func (l Lab) Status(s State) []PartStatus {
+	parts, _ := l.parts(s.Config)
+	if s.PrometheusRuns {
+		parts = append(parts, part{name: "prometheus", namespace: l.ClientNamespace(), port: prometheusPort})
 	}
 	var states []PartStatus
-	parts, _ := l.parts(cfg)
 	for _, p := range parts {
-		states = append(states, PartStatus{p.name, p.port, len(pids) > 0 && listening(pids[0], p.port)})
+		states = append(states, PartStatus{p.name, p.port, p.listening()})
 	}
 	return states
 }
-
-// Config returns what the lab was brought up with.
-func (l Lab) Config() (Config, error) { return l.loadConfig() }
 
 // Claim keeps the lab for this process until release is called or the process
 // ends. It refuses a lab that another process has claimed.

@@ -15,7 +15,7 @@ import (
 )
 
 // Install builds the named programs into a folder laid out like a checkout,
-// bin/ with k6/scripts and nginx/ beside it, and returns the folder.
+// bin/ with k6/scripts, nginx/ and dashboards/ beside it, and returns the folder.
 func Install(t *testing.T, programs ...string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -31,7 +31,7 @@ func Install(t *testing.T, programs ...string) string {
 			t.Fatalf("building %s: %v\n%s", program, err, out)
 		}
 	}
-	for _, part := range []string{"k6", "nginx"} {
+	for _, part := range []string{"k6", "nginx", "dashboards"} {
 		if err := os.Symlink(filepath.Join(checkout, part), filepath.Join(root, part)); err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,103 @@
+package labtest
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"piecebench/lab"
+)
+
+// Sweep is a short sweep that has run in a lab of its own, whose Prometheus
+// still runs and has all of it: raw and gateway over one link, with 1MiB ranges
+// and full pieces, for 1 and 4 clients.
+type Sweep struct {
+	Dir        string // the run's folder
+	Run        string // the run's id
+	Prometheus string // base URL on this host
+}
+
+// RunSweep runs the sweep. The lab goes when the test ends. Without root or
+// Prometheus the test is skipped.
+func RunSweep(t *testing.T) Sweep {
+	t.Helper()
+	NeedRoot(t)
+	NeedPrometheus(t)
+	root := Install(t, "piece-gateway", "netem-agent", "piecebench", "k6")
+	cfg := Config(t, root)
+	cfg.Prometheus.Port = FreePort(t)
+	l := New(t, "sweep")
+	if err := l.Up(cfg, t.Output()); err != nil {
+		t.Fatal(err)
+	}
+	state, err := l.State()
+	if err != nil || !state.PrometheusRuns {
+		t.Fatalf("the lab's Prometheus does not run: %+v, %v", state, err)
+	}
+	s := Sweep{Dir: filepath.Join(t.TempDir(), "sweep"), Run: "sweep", Prometheus: state.PrometheusURL}
+	run := l.Command(filepath.Join(cfg.Bin, "piecebench"), "run", "--manifest", filepath.Join(cfg.Data, "pieces.json"), "--out", s.Dir,
+		"--links", "200mbit/20ms", "--modes", "1MiB,full", "--concurrency", "1,4", "--duration", "3s", "--warmup", "1s")
+	if out, err := run.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return s
+}
+
+// New returns a lab with a name that no other test process uses, and removes it
+// when the test ends.
+func New(t *testing.T, suffix string) lab.Lab {
+	t.Helper()
+	l, err := lab.Named(fmt.Sprintf("t%d-%s", os.Getpid(), suffix))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Down(); err != nil {
+			t.Error("taking the lab down:", err)
+		}
+		_ = os.RemoveAll(l.Dir())
+	})
+	return l
+}
+
+// Config returns the configuration of a lab from an installation, with a small
+// dataset. Its Prometheus has a folder, but no port: it has to be asked for.
+func Config(t *testing.T, root string) lab.Config {
+	t.Helper()
+	return lab.Config{
+		Data: Dataset(t), Bin: filepath.Join(root, "bin"), NginxConf: filepath.Join(root, "nginx", "nginx.conf"),
+		Store: "unsealed", Backend: "auto",
+		Prometheus: lab.Prometheus{Conf: filepath.Join(root, "dashboards", "prometheus.yml"), Data: filepath.Join(t.TempDir(), "prometheus")},
+	}
+}
+
+// NeedPrometheus skips a test that runs Prometheus.
+func NeedPrometheus(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("prometheus"); err != nil {
+		t.Skip("SKIPPED: needs prometheus: scripts/setup installs it")
+	}
+}
+
+// FreePort returns a TCP port of 127.0.0.1 that nothing listens on.
+func FreePort(t *testing.T) int {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := strconv.Atoi(port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
