@@ -1,6 +1,7 @@
 // The benchmark of the load generator itself: what receiving a gigabyte costs
 // k6's own http.get, curl, and the retrieval extension, from the same nginx on
 // this machine. Run it with `make bench-generator`; it takes about seven minutes.
+// With -soak 10m it watches instead for failures and growth, with many clients.
 //
 // CPU time is the operating system's, user and system, of the whole process,
 // start-up included. The contenders take turns; a figure is the median of the
@@ -38,7 +39,7 @@ func main() {
 	flag.IntVar(&s.repeat, "repeat", 5, "repetitions, whose median counts")
 	flag.IntVar(&s.clients, "clients", 8, "parallel clients")
 	flag.DurationVar(&s.duration, "duration", 4*time.Second, "of one run")
-	flag.DurationVar(&s.soak, "soak", 0, "instead, download 1 MiB ranges with 1000 clients for so long, and watch for growth")
+	flag.DurationVar(&s.soak, "soak", 0, "instead, download 1 MiB ranges with 1000 clients for so long, and watch for failures and growth")
 	flag.Parse()
 	err := run(s)
 	if err != nil {

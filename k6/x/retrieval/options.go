@@ -16,7 +16,7 @@ import (
 )
 
 // options are the argument of new Client({...}). Values may be strings, as the
-// environment has them; one that is undefined or ” has its default.
+// environment has them; one that is undefined or empty has its default.
 type options struct {
 	url      string        // required: of a piece, with {piece} for its CID v1
 	manifest string        // required: path of pieces.json; relative paths are to k6's working directory

@@ -1,0 +1,172 @@
+package retrieval_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"piecebench/k6/internal/testset"
+	"piecebench/k6/x/retrieval/record"
+	"piecebench/piece"
+)
+
+// k6 is the binary under test, built once.
+var k6 string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "k6-test-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	k6 = filepath.Join(dir, "k6")
+	build := exec.Command("go", "build", "-o", k6, "piecebench/k6")
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, "go build:", err)
+		os.Exit(2)
+	}
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// cell is one run of scripts/retrieval.js against a server.
+type cell struct {
+	dir, records, progress, points string
+	manifest                       *piece.Manifest
+	env                            map[string]string
+	stderr                         bytes.Buffer
+}
+
+const padded = 1 << 20 // of the test pieces
+
+// newCell makes a dataset and a server that serve wraps.
+func newCell(t *testing.T, serve func(files http.Handler) http.Handler) *cell {
+	t.Helper()
+	dir := t.TempDir()
+	path, m := testset.Write(t, dir, 3, padded)
+	files := http.StripPrefix("/piece/", http.FileServer(http.Dir(filepath.Join(dir, "flat"))))
+	if serve != nil {
+		files = serve(files)
+	}
+	srv := httptest.NewServer(files)
+	t.Cleanup(srv.Close)
+	t.Cleanup(srv.CloseClientConnections)
+	c := &cell{
+		dir: dir, manifest: m,
+		records: filepath.Join(dir, "cell.parquet"), progress: filepath.Join(dir, "cell.jsonl"), points: filepath.Join(dir, "points.json"),
+	}
+	c.env = map[string]string{
+		"URL": srv.URL + "/piece/{piece}", "MANIFEST": path, "MODE": "64KiB", "CONCURRENCY": "5",
+		"WARMUP": "500ms", "DURATION": "1s", "RECORDS": c.records, "PROGRESS": c.progress, "VERIFY": "1",
+		"RUN": "r1", "TARGET": "raw", "LINK": "none", "REPETITION": "2",
+	}
+	return c
+}
+
+func (c *cell) command(t *testing.T) *exec.Cmd {
+	t.Helper()
+	args := []string{"run", "--quiet", "--summary-mode=disabled", "--no-thresholds", "--no-usage-report", "--address", "",
+		"--out", "json=" + c.points, "../../scripts/retrieval.js"}
+	cmd := exec.Command(k6, args...)
+	cmd.Stderr = &c.stderr
+	cmd.Env = os.Environ()
+	for k, v := range c.env {
+		cmd.Env = append(cmd.Env, k+"="+v)
+	}
+	return cmd
+}
+
+func (c *cell) run(t *testing.T) {
+	t.Helper()
+	if err := c.command(t).Run(); err != nil {
+		t.Fatalf("%v\n%s", err, c.stderr.String())
+	}
+}
+
+func (c *cell) rows(t *testing.T) ([]record.Request, *record.Reader) {
+	t.Helper()
+	r, err := record.Open(c.records)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, c.stderr.String())
+	}
+	var rows []record.Request
+	for row, err := range r.Rows() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, row)
+	}
+	return rows, r
+}
+
+func (c *cell) lines(t *testing.T) []record.Progress {
+	t.Helper()
+	f, err := os.Open(c.progress)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var lines []record.Progress
+	for s := bufio.NewScanner(f); s.Scan(); {
+		var p record.Progress
+		if err := json.Unmarshal(s.Bytes(), &p); err != nil {
+			t.Fatalf("progress line %q: %v", s.Text(), err)
+		}
+		lines = append(lines, p)
+	}
+	return lines
+}
+
+func count(rows []record.Request, o record.Outcome) (n int) {
+	for _, r := range rows {
+		if r.Outcome == string(o) {
+			n++
+		}
+	}
+	return n
+}
+
+// waitFor waits until the progress file has n lines.
+func (c *cell) waitFor(t *testing.T, n int) []record.Progress {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if lines := c.lines(t); len(lines) >= n {
+			return lines
+		}
+	}
+	t.Fatalf("no %d progress lines within a minute\n%s", n, c.stderr.String())
+	return nil
+}
+
+// slowly serves the first half of what is asked at once, and then a KiB at a time
+// until the client goes.
+func slowly(http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		size := int64(padded / 128 * 127)
+		w.Header().Set("Content-Length", fmt.Sprint(size))
+		w.Write(make([]byte, size/2))
+		for left := size / 2; left > 2048; left -= 1024 {
+			w.Write(make([]byte, 1024))
+			w.(http.Flusher).Flush()
+			select {
+			case <-r.Context().Done():
+				return
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
+	})
+}
