@@ -45,7 +45,7 @@ func simulated(t *testing.T, rng *rand.Rand, repetition int, mean float64) resul
 	return c
 }
 
-// Two identical servers: the interval contains no difference in 95 of 100 runs.
+// Two identical servers: the interval contains "no difference" in at least 95 of 100 runs.
 func TestIdenticalServersShowNoDifference(t *testing.T) {
 	const runs = 1000
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -69,7 +69,7 @@ func TestIdenticalServersShowNoDifference(t *testing.T) {
 			}
 			share := float64(contained[i]) / runs
 			t.Logf("%2d repetitions, %s: %.1f %%", repetitions, m.Name, 100*share)
-			if share < 0.93 { // three standard errors of this simulation below 95 %
+			if share < 0.95 {
 				t.Errorf("%d repetitions, %s: the interval contains no difference in %.1f %% of the runs", repetitions, m.Name, 100*share)
 			}
 		}
@@ -86,7 +86,7 @@ func goodputNoise(t *testing.T) float64 {
 			for _, cell := range targetsOf(t, recorded(t, name), "raw", target).Cells {
 				e := cell.Estimates[0]
 				half := math.Log1p(e.High) - math.Log1p(e.Change)
-				greatest = max(greatest, half/2.776445*math.Sqrt(5)) // Student's t of 4 degrees of freedom
+				greatest = max(greatest, half/4.604095*math.Sqrt(5)) // the 99.5 % point of Student's t of 4 degrees of freedom
 			}
 		}
 	}
@@ -114,7 +114,7 @@ func TestAServerFivePercentSlowerIsFound(t *testing.T) {
 		}
 		text := fmt.Sprintf("noise %.2f %%, %d repetitions: found in %d of %d", 100*noise, repetitions, found, runs)
 		t.Log(text)
-		if repetitions >= 5 && found < runs*99/100 {
+		if repetitions >= 5 && found < runs*90/100 {
 			t.Error(text)
 		}
 	}

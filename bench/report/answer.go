@@ -171,7 +171,7 @@ func (v *view) success() string {
 			text += name + " ended none"
 			continue
 		}
-		low, high := stats.Wilson(ok, ok+failed)
+		low, high := stats.Wilson(ok, ok+failed, 0.95)
 		text += fmt.Sprintf("%s %s (%d of %d; 95 %% interval %s to %s)", name, percent(float64(ok)/float64(ok+failed)),
 			ok, ok+failed, percent(low), percent(high))
 	}

@@ -97,8 +97,8 @@ func (c comparison) cautions() []caution {
 		add("noise", "%s in which the noise is larger than the difference and would hide one of more than %s, most in %s of %s (up to %s). A longer DURATION or a greater REPEAT shows more.",
 			count(len(hidden), "figure"), wholePercent(compare.Wide), hidden[0].Metric.Name, c.place(hidden[0].Place), wholePercent(h))
 	}
-	if shown >= 20 {
-		add("chance", "%d figures are compared at 95 %%: between identical servers about %d of them would be marked better or worse.", shown, (shown+10)/20)
+	if chance := float64(shown) * (1 - compare.Confidence); chance >= 1 {
+		add("chance", "%d figures are compared with %s: between identical servers about %.0f of them would be marked better or worse.", shown, intervals+"s", chance)
 	}
 	return all
 }
@@ -172,7 +172,7 @@ func (c comparison) metric(i int) table {
 	if c.A.Target == "" {
 		t.head = append(t.head, left("target"))
 	}
-	t.head = append(t.head, right(c.a), right(c.b), right(c.b+operator+c.a), right("95 % interval"), right("pairs"), left("verdict"))
+	t.head = append(t.head, right(c.a), right(c.b), right(c.b+operator+c.a), right(intervals), right("pairs"), left("verdict"))
 	for _, cell := range c.Cells {
 		e := cell.Estimates[i]
 		line := []string{linkName(cell.Link), cell.Mode, strconv.Itoa(cell.Concurrency)}

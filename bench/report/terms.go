@@ -1,5 +1,10 @@
 package report
 
+import "piecebench/bench/compare"
+
+// intervals is what the intervals of comparisons are called.
+var intervals = wholePercent(compare.Confidence) + " interval"
+
 // term is a word and its meaning.
 type term struct{ Name, Meaning string }
 
@@ -7,7 +12,7 @@ type term struct{ Name, Meaning string }
 var terms = []term{
 	{"goodput", "payload bytes delivered inside the measured window / window."},
 	{"ceiling", "the most goodput that the link was measured to carry on this machine, before its cells ran."},
-	{"ratio", "of two targets’ goodput: of the same repetitions, the geometric mean; with several, in brackets its 95 % interval."},
+	{"ratio", "of two targets’ goodput: of the same repetitions, the geometric mean; with several, in brackets its " + intervals + "."},
 	{"TTFB", "from the request written to the first byte of the response."},
 	{"duration", "from the start of the request to its last byte."},
 	{"p50, p95", "the time within which that per cent of requests got there. Requests that were cut or failed count as longer than they were seen " +
@@ -19,7 +24,7 @@ var terms = []term{
 // comparisonTerms are the words of a comparison.
 var comparisonTerms = []term{
 	{"ratio", "each repetition of the one over the same repetition of the other, their geometric mean. Of the success rate: the difference of the shares, in percentage points."},
-	{"95 % interval", "of the ratio, by Student’s t from the logarithms of the repetitions’ ratios; of success rates by Newcombe, from the counts. It covers the noise between repetitions, not what was different all the time."},
+	{intervals, "of the ratio, by Student’s t from the logarithms of the repetitions’ ratios; of success rates by Newcombe, from the counts. It covers the noise between repetitions, not what was different all the time."},
 	{"better, worse", "the interval does not contain “no difference”."},
 	{"no difference", "the interval contains it: a difference is not shown. How large a one could be hidden, its ends tell."},
 	{"not known", "no interval: fewer than two repetitions, nothing to compare, or cut requests that leave only bounds."},

@@ -141,7 +141,7 @@ func below(run *result.Run, at place, cells []result.Cell, base string, least fl
 	case ratio >= least:
 		return ""
 	case e.Interval:
-		return fmt.Sprintf("%s is %.4f (95 %% interval %.3f to %.3f); it must be at least %.4g", what, ratio, 1+e.Low, 1+e.High, least)
+		return fmt.Sprintf("%s is %.4f (%.0f %% interval %.3f to %.3f); it must be at least %.4g", what, ratio, 100*compare.Confidence, 1+e.Low, 1+e.High, least)
 	}
 	return fmt.Sprintf("%s is %.4f; it must be at least %.4g", what, ratio, least)
 }

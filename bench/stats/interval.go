@@ -6,20 +6,21 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// MeanInterval returns the 95 % interval of a mean from independent
-// observations of it: Student's t interval. ok is false below two of them.
+// MeanInterval returns the interval of a mean at a confidence level, such as
+// 0.95, from independent observations of it: Student's t interval. ok is false
+// below two of them.
 //
 // Why not a bootstrap: repetitions are few. An interval cut out of resampled
 // means, percentile or BCa, cannot leave the range of the observations, so
 // that of five it misses the true value at least once in 16 times, whatever
 // its level; bootstrap-t divides by spreads of resamples that nearly repeat
 // one value. docs/METHODOLOGY.md has the measured coverage.
-func MeanInterval(values []float64) (low, high float64, ok bool) {
+func MeanInterval(values []float64, level float64) (low, high float64, ok bool) {
 	if len(values) < 2 {
 		return 0, 0, false
 	}
 	mean, se := meanError(values)
-	q := distuv.StudentsT{Sigma: 1, Nu: float64(len(values) - 1)}.Quantile(0.975)
+	q := distuv.StudentsT{Sigma: 1, Nu: float64(len(values) - 1)}.Quantile((1 + level) / 2)
 	return mean - q*se, mean + q*se, true
 }
 
@@ -36,15 +37,16 @@ func meanError(values []float64) (mean, se float64) {
 	return mean, math.Sqrt(squares / (n - 1) / n)
 }
 
-// Newcombe returns the 95 % interval of the difference of two shares, k2 of n2
-// less k1 of n1, from their Wilson intervals (method 10 of Newcombe, Stat.
-// Med. 17, 1998). ok is false where one of them has no observations.
-func Newcombe(k1, n1, k2, n2 int64) (low, high float64, ok bool) {
+// Newcombe returns the interval of the difference of two shares, k2 of n2 less
+// k1 of n1, at a confidence level: from their Wilson intervals (method 10 of
+// Newcombe, Stat. Med. 17, 1998). ok is false where one of them has no
+// observations.
+func Newcombe(k1, n1, k2, n2 int64, level float64) (low, high float64, ok bool) {
 	if n1 <= 0 || n2 <= 0 {
 		return 0, 0, false
 	}
 	p1, p2 := float64(k1)/float64(n1), float64(k2)/float64(n2)
-	low1, high1 := Wilson(k1, n1)
-	low2, high2 := Wilson(k2, n2)
+	low1, high1 := Wilson(k1, n1, level)
+	low2, high2 := Wilson(k2, n2, level)
 	return p2 - p1 - math.Hypot(p2-low2, high1-p1), p2 - p1 + math.Hypot(high2-p2, p1-low1), true
 }

@@ -8,7 +8,7 @@ import (
 
 func TestMeanIntervalAgreesWithScipy(t *testing.T) {
 	for _, c := range loadReference(t).Means {
-		low, high, ok := MeanInterval(c.Values)
+		low, high, ok := MeanInterval(c.Values, c.Level)
 		if !ok || math.Abs(low-c.Low) > 1e-9 || math.Abs(high-c.High) > 1e-9 {
 			t.Errorf("%v: got %v..%v (%v), want %v..%v", c.Values, low, high, ok, c.Low, c.High)
 		}
@@ -17,7 +17,7 @@ func TestMeanIntervalAgreesWithScipy(t *testing.T) {
 
 func TestNewcombeAgreesWithStatsmodels(t *testing.T) {
 	for _, c := range loadReference(t).Newcombe {
-		low, high, ok := Newcombe(c.K1, c.N1, c.K2, c.N2)
+		low, high, ok := Newcombe(c.K1, c.N1, c.K2, c.N2, c.Level)
 		if !ok || math.Abs(low-c.Low) > 1e-12 || math.Abs(high-c.High) > 1e-12 {
 			t.Errorf("%d/%d - %d/%d: got %v..%v (%v), want %v..%v", c.K2, c.N2, c.K1, c.N1, low, high, ok, c.Low, c.High)
 		}
@@ -25,13 +25,13 @@ func TestNewcombeAgreesWithStatsmodels(t *testing.T) {
 }
 
 func TestNoIntervalWithoutObservations(t *testing.T) {
-	if _, _, ok := MeanInterval([]float64{1}); ok {
+	if _, _, ok := MeanInterval([]float64{1}, 0.95); ok {
 		t.Error("one observation has an interval")
 	}
-	if _, _, ok := Newcombe(0, 0, 1, 1); ok {
+	if _, _, ok := Newcombe(0, 0, 1, 1, 0.95); ok {
 		t.Error("no requests have an interval")
 	}
-	if low, high, ok := MeanInterval([]float64{2, 2, 2}); !ok || low != 2 || high != 2 {
+	if low, high, ok := MeanInterval([]float64{2, 2, 2}, 0.95); !ok || low != 2 || high != 2 {
 		t.Errorf("three times the same: %v..%v, %v", low, high, ok)
 	}
 }
@@ -54,7 +54,7 @@ func TestMeanIntervalCoversTheTruth(t *testing.T) {
 				for i := range values {
 					values[i] = noise()
 				}
-				if low, high, _ := MeanInterval(values); low <= 0 && 0 <= high {
+				if low, high, _ := MeanInterval(values, 0.95); low <= 0 && 0 <= high {
 					covered++
 				}
 			}

@@ -26,12 +26,12 @@ type reference struct {
 		Low, High float64
 	}
 	Means []struct {
-		Values    []float64
-		Low, High float64
+		Values           []float64
+		Level, Low, High float64
 	}
 	Newcombe []struct {
-		K1, N1, K2, N2 int64
-		Low, High      float64
+		K1, N1, K2, N2   int64
+		Level, Low, High float64
 	}
 }
 
@@ -159,12 +159,12 @@ func TestRandomCutsDoNotBiasQuantiles(t *testing.T) {
 
 func TestWilsonAgreesWithScipy(t *testing.T) {
 	for _, c := range loadReference(t).Wilson {
-		low, high := Wilson(c.K, c.N)
+		low, high := Wilson(c.K, c.N, 0.95)
 		if math.Abs(low-c.Low) > 1e-12 || math.Abs(high-c.High) > 1e-12 {
 			t.Errorf("%d of %d: got %v..%v, want %v..%v", c.K, c.N, low, high, c.Low, c.High)
 		}
 	}
-	if low, high := Wilson(0, 0); low != 0 || high != 1 {
+	if low, high := Wilson(0, 0, 0.95); low != 0 || high != 1 {
 		t.Errorf("0 of 0: got %v..%v, want 0..1", low, high)
 	}
 }

@@ -3,21 +3,21 @@ package stats
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// z95 is the 97.5 % point of the standard normal distribution.
-const z95 = 1.959963984540054
-
-// Wilson returns the 95 % score interval of a share of which k of n were seen
-// (Wilson, J. Am. Stat. Assoc. 22, 1927). Unlike the textbook interval it
+// Wilson returns the score interval of a share of which k of n were seen, at a
+// confidence level such as 0.95 (Wilson, J. Am. Stat. Assoc. 22, 1927). Unlike the textbook interval it
 // stays inside [0, 1] and has a width for k = 0 and k = n. For n = 0 it is [0, 1].
-func Wilson(k, n int64) (low, high float64) {
+func Wilson(k, n int64, level float64) (low, high float64) {
 	if n <= 0 {
 		return 0, 1
 	}
-	p, m, z2 := float64(k)/float64(n), float64(n), z95*z95
+	z := distuv.UnitNormal.Quantile((1 + level) / 2)
+	p, m, z2 := float64(k)/float64(n), float64(n), z*z
 	centre := (p + z2/(2*m)) / (1 + z2/m)
-	half := z95 / (1 + z2/m) * math.Sqrt(p*(1-p)/m+z2/(4*m*m))
+	half := z / (1 + z2/m) * math.Sqrt(p*(1-p)/m+z2/(4*m*m))
 	low, high = max(0, centre-half), min(1, centre+half)
 	if k <= 0 {
 		low = 0

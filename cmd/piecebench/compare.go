@@ -18,7 +18,7 @@ func compareCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare A [B]",
 		Short: "Compare two runs, or two targets of one, cell by cell",
-		Long: `Compare two runs, or two targets of one, cell by cell: ratios with their 95 %
+		Long: `Compare two runs, or two targets of one, cell by cell: ratios with their
 intervals, from runs with repetitions (REPEAT=5).
 
   piecebench compare results/before results/after

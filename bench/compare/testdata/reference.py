@@ -3,7 +3,7 @@
     python -m venv venv && venv/bin/pip install scipy==1.17.1 numpy==2.4.6
     venv/bin/python reference.py > reference.json
 
-Of each cell, target and metric: the geometric mean of the repetitions' ratios to raw, and its 95 %
+Of each cell, target and metric: the geometric mean of the repetitions' ratios to raw, and its 99 %
 interval from SciPy's one-sample t-test of their logarithms.
 """
 
@@ -33,7 +33,7 @@ for run in ["identical-1gbit", "identical-10gbit"]:
             for metric, value in METRICS.items():
                 logs = [np.log(value(targets[target][r]) / value(c)) for r, c in targets["raw"].items()]
                 t = scipy.stats.ttest_1samp(logs, 0)
-                interval = t.confidence_interval(0.95)
+                interval = t.confidence_interval(0.99)
                 comparisons.append({"run": run, "mode": mode, "concurrency": clients, "target": target, "metric": metric,
                                     "ratio": float(np.exp(np.mean(logs))), "low": float(np.exp(interval.low)),
                                     "high": float(np.exp(interval.high)), "p": float(t.pvalue)})

@@ -70,13 +70,15 @@ for values in [
     [0.001, 0.002, -0.001, 0.0, 0.25],
     [1.0, 1.0, 1.0, 2.0, 2.0],  # in steps
 ]:
-    low, high = scipy.stats.t.interval(0.95, len(values) - 1, loc=np.mean(values), scale=scipy.stats.sem(values))
-    means.append({"values": values, "low": float(low), "high": float(high)})
+    for level in [0.95, 0.99]:
+        low, high = scipy.stats.t.interval(level, len(values) - 1, loc=np.mean(values), scale=scipy.stats.sem(values))
+        means.append({"values": values, "level": level, "low": float(low), "high": float(high)})
 
 newcombe = []
 for k1, n1, k2, n2 in [(56, 70, 48, 80), (10, 10, 10, 10), (0, 20, 5, 30), (1000, 1000, 990, 1000), (29, 30, 9, 10)]:
-    ci = confint_proportions_2indep(k2, n2, k1, n1, method="newcomb", compare="diff")
-    newcombe.append({"k1": k1, "n1": n1, "k2": k2, "n2": n2, "low": float(ci[0]), "high": float(ci[1])})
+    for level in [0.95, 0.99]:
+        ci = confint_proportions_2indep(k2, n2, k1, n1, method="newcomb", compare="diff", alpha=1 - level)
+        newcombe.append({"k1": k1, "n1": n1, "k2": k2, "n2": n2, "level": level, "low": float(ci[0]), "high": float(ci[1])})
 
 print(json.dumps({
     "made_with": f"lifelines {lifelines.__version__}, scipy {scipy.__version__}, numpy {np.__version__}, statsmodels {statsmodels.__version__}",
