@@ -1,0 +1,203 @@
+package compare
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"piecebench/bench/result"
+)
+
+func cell(target string, repetition int, mbits float64) result.Cell {
+	return result.Cell{Target: target, Link: "1gbit/40ms", Mode: "1MiB", Concurrency: 10, Repetition: repetition,
+		WindowS: 10, WindowBytes: int64(mbits * 1e6 / 8 * 10), RequestsOK: 1000, Failed: map[string]int{}}
+}
+
+// withTTFB gives each of cells a 95th percentile of TTFB; a negative one is a bound.
+func withTTFB(cells []result.Cell, ms ...float64) []result.Cell {
+	for i := range cells {
+		cells[i].TTFB.P95 = &result.Quantile{Ms: math.Abs(ms[i]), Bound: ms[i] < 0}
+	}
+	return cells
+}
+
+func repeated(target string, mbits ...float64) (cells []result.Cell) {
+	for i, v := range mbits {
+		cells = append(cells, cell(target, i+1, v))
+	}
+	return cells
+}
+
+func metricNamed(t *testing.T, name string) Metric {
+	t.Helper()
+	for _, m := range Metrics {
+		if m.Name == name {
+			return m
+		}
+	}
+	t.Fatalf("no metric %q", name)
+	return Metric{}
+}
+
+func TestVerdictsKnowWhichWayIsBetter(t *testing.T) {
+	ttfb := metricNamed(t, "TTFB p95")
+	a := withTTFB(repeated("x", 100, 101, 99, 100, 100), 50, 51, 49, 50, 50)
+	more := withTTFB(repeated("x", 200, 201, 199, 200, 200), 100, 101, 99, 100, 100)
+	for _, c := range []struct {
+		what string
+		e    Estimate
+		want Verdict
+	}{
+		{"more goodput", Goodput.Of(a, more), Better}, {"less goodput", Goodput.Of(more, a), Worse},
+		{"more TTFB", ttfb.Of(a, more), Worse}, {"less TTFB", ttfb.Of(more, a), Better},
+		{"the same", Goodput.Of(a, a), NoDifference}, {"one repetition", Goodput.Of(a[:1], more[:1]), Unknown},
+	} {
+		if got := c.e.Verdict(); got != c.want {
+			t.Errorf("%s: %s, want %s: %+v", c.what, got, c.want, c.e)
+		}
+	}
+}
+
+// Order must not matter: a list may be as A B B A left it.
+func TestRepetitionsArePairedByNumber(t *testing.T) {
+	a := []result.Cell{cell("x", 2, 200), cell("x", 1, 100), cell("x", 3, 300)}
+	b := []result.Cell{cell("x", 1, 50), cell("x", 2, 100), cell("x", 4, 999)}
+	e := Goodput.Of(a, b)
+	if e.Repetitions != 2 || math.Abs(e.Change+0.5) > 1e-12 || math.Abs(e.Low+0.5) > 1e-9 || math.Abs(e.High+0.5) > 1e-9 {
+		t.Errorf("%+v; want half, in both pairs", e)
+	}
+}
+
+func TestBoundsLeaveAnOpenInterval(t *testing.T) {
+	ttfb := metricNamed(t, "TTFB p95")
+	known := withTTFB(repeated("x", 1, 1, 1, 1, 1), 100, 101, 99, 100, 102)
+	bounds := withTTFB(repeated("x", 1, 1, 1, 1, 1), -7000, -7100, 6900, -7000, -6950)
+	low := withTTFB(repeated("x", 1, 1, 1, 1, 1), -101, -100, -100, -100, -99)
+
+	e := ttfb.Of(known, bounds)
+	if !e.AtLeast || !math.IsInf(e.High, 1) || e.Verdict() != Worse || !e.WorseBy(0.05) {
+		t.Errorf("second side cut: %+v", e)
+	}
+	e = ttfb.Of(bounds, known)
+	if !e.AtMost || e.Low != -1 || e.Verdict() != Better || e.WorseBy(0) {
+		t.Errorf("first side cut: %+v", e)
+	}
+	// At least the same: anything from no difference upwards.
+	if e = ttfb.Of(known, low); e.Verdict() != Unknown || e.WorseBy(0) {
+		t.Errorf("a bound that shows nothing: %s %+v", e.Verdict(), e)
+	}
+	if e = ttfb.Of(bounds, bounds); e.Known || e.Interval || e.Verdict() != Unknown || !e.A.Bound || e.A.Value < 6000 {
+		t.Errorf("both sides cut: %+v", e)
+	}
+}
+
+func TestAServerThatDeliversNothingIsWorse(t *testing.T) {
+	a := repeated("x", 100, 101, 99)
+	if e := Goodput.Of(a, repeated("x", 0, 0, 0)); e.Verdict() != Worse || !e.WorseBy(0.5) || e.Change != -1 {
+		t.Errorf("nothing in any repetition: %+v", e)
+	}
+	if e := Goodput.Of(a, repeated("x", 100, 0, 99)); e.Interval || math.Abs(e.Change+0.3367) > 0.001 {
+		t.Errorf("nothing in one repetition: %+v", e)
+	}
+	if e := Goodput.Of(repeated("x", 0, 0, 0), a); e.Known || e.Interval {
+		t.Errorf("a first side without goodput: %+v", e)
+	}
+}
+
+func TestSuccessRatesAreComparedByCounts(t *testing.T) {
+	success := metricNamed(t, "success rate")
+	a, b := repeated("x", 1), repeated("x", 1)
+	b[0].RequestsOK, b[0].Failed = 900, map[string]int{"status": 100}
+	e := success.Of(a, b)
+	if e.Verdict() != Worse || math.Abs(e.Change+0.1) > 1e-12 || !e.WorseBy(0.05) || e.WorseBy(0.1) {
+		t.Errorf("%+v", e)
+	}
+	b[0].RequestsOK, b[0].Failed = 0, nil
+	if e := success.Of(a, b); e.Known || e.Interval {
+		t.Errorf("nothing ended: %+v", e)
+	}
+}
+
+func TestNoiseIsOnlyCalledSoWhereItHidesSomething(t *testing.T) {
+	steady := repeated("x", 100, 101, 99, 100, 100)
+	if _, ok := Goodput.Of(steady, repeated("x", 100, 100, 100, 101, 99)).Noisy(); ok {
+		t.Error("an interval of 2 % is called noise")
+	}
+	if hidden, ok := Goodput.Of(steady, repeated("x", 80, 120, 100, 110, 90)).Noisy(); !ok || hidden < 0.2 {
+		t.Errorf("noise of 15 %%: %v, hides up to %v", ok, hidden)
+	}
+	if _, ok := Goodput.Of(steady, repeated("x", 40, 60, 50, 55, 45)).Noisy(); ok {
+		t.Error("a difference that is shown is called noise")
+	}
+}
+
+func runOf(id string, cells ...result.Cell) *result.Run {
+	return &result.Run{ID: id, Cells: cells, Planned: len(cells)}
+}
+
+func TestCellsThatOnlyOneHasAreListed(t *testing.T) {
+	other := cell("x", 1, 100)
+	other.Mode = "full"
+	c, err := Runs(runOf("a", cell("x", 1, 100), other), runOf("b", cell("x", 1, 100), cell("y", 1, 100)), nil)
+	if err != nil || len(c.Cells) != 1 || len(c.OnlyA) != 1 || c.OnlyA[0].Mode != "full" || len(c.OnlyB) != 1 || c.OnlyB[0].Target != "y" {
+		t.Fatalf("%v, %+v", err, c)
+	}
+	if got := c.OnlyB[0].String(); got != "y, 1MiB, 10 clients, 1gbit/40ms" {
+		t.Error(got)
+	}
+}
+
+func TestDifferencesOfTheConditions(t *testing.T) {
+	a, b := runOf("a", cell("x", 1, 100)), runOf("b", cell("x", 1, 100))
+	a.Fingerprint = map[string]string{"kernel": "6.1", "cpu": "same", "gone": "1"}
+	b.Fingerprint = map[string]string{"kernel": "6.2", "cpu": "same"}
+	a.Settings, b.Settings = map[string]string{"DURATION": "10s"}, map[string]string{"DURATION": "5s"}
+	a.Calibrations = []result.Calibration{{Link: "1gbit/40ms", Backend: "kernel", CeilingBits: 950e6}, {Link: "none"}}
+	b.Calibrations = []result.Calibration{{Link: "1gbit/40ms", Backend: "userspace", CeilingBits: 900e6, HostLimited: true}}
+	c, err := Runs(a, b, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, d := range c.Differences {
+		got = append(got, strings.Join([]string{d.Of, d.Name, d.A, d.B}, "|"))
+	}
+	want := "machine|gone|1| machine|kernel|6.1|6.2 setting|DURATION|10s|5s link|1gbit/40ms backend|kernel|userspace " +
+		"link|1gbit/40ms host-limited|no|yes link|1gbit/40ms ceiling|950 Mbit/s|900 Mbit/s"
+	if strings.Join(got, " ") != want {
+		t.Errorf("got  %s\nwant %s", strings.Join(got, " "), want)
+	}
+}
+
+func TestWhatCannotBeComparedIsRefusedInOneLine(t *testing.T) {
+	a, b := runOf("a", repeated("x", 1, 1)...), runOf("b", repeated("y", 1, 1)...)
+	for _, c := range []struct {
+		a, b    *result.Run
+		targets []string
+		want    string
+	}{
+		{a, b, nil, "no cell in common"},
+		{a, b, []string{"x"}, `"x" does not name two targets`},
+		{a, b, []string{"x", ""}, "does not name two targets"},
+		{a, b, []string{"x", "z"}, "run b has no cell of target z; it has: y"},
+		{runOf("empty"), b, nil, "no cell in common"},
+	} {
+		_, err := Runs(c.a, c.b, c.targets)
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: %v, want %q", c.targets, err, c.want)
+		}
+	}
+	if c, err := Runs(a, b, []string{"x", "y"}); err != nil || len(c.Cells) != 1 {
+		t.Errorf("two targets of two runs: %v", err)
+	}
+}
+
+func TestWithoutRepetitionsNoRegressionCanBeFound(t *testing.T) {
+	c, err := Runs(runOf("a", cell("x", 1, 100)), runOf("b", cell("x", 1, 1)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Regressions(0.05); err == nil || !strings.Contains(err.Error(), "REPEAT=5") {
+		t.Errorf("%v; want that repetitions are needed", err)
+	}
+}
