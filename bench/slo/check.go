@@ -138,7 +138,7 @@ func below(run *result.Run, at place, cells []result.Cell, base string, least fl
 	switch {
 	case !e.Known:
 		return fmt.Sprintf("%s is not known, as that has no such cell or delivered nothing; it must be at least %.4g", what, least)
-	case ratio >= least:
+	case ratio >= least-1e-9: // it comes out of logarithms
 		return ""
 	case e.Interval:
 		return fmt.Sprintf("%s is %.4f (%.0f %% interval %.3f to %.3f); it must be at least %.4g", what, ratio, 100*compare.Confidence, 1+e.Low, 1+e.High, least)

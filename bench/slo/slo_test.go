@@ -1,0 +1,167 @@
+package slo
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"piecebench/bench/result"
+)
+
+func rules(t *testing.T, text string) []Rule {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "limits.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestBadFilesAreRefusedWithTheLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                     "it has no rule",
+		"# nothing\n":                          "it has no rule",
+		"- target: x\n  sucess_rate: 99%":      "line 2: field sucess_rate not found among a rule's keys",
+		"- target: x":                          "line 1: this rule has no limit",
+		"- link: a\n  ttfb_p95: 1s\n- mode: b": "line 3: this rule has no limit",
+		"- success_rate: 99":                   "line 1: 99 is not a share",
+		"- success_rate: 101%":                 "line 1: 101% is not a share",
+		"- link_share: -1%":                    "line 1: -1% is not a share",
+		"- success_rate: .nan":                 "line 1: .nan is not a share",
+		"- ttfb_p95: 200":                      "line 1: 200 is not a time",
+		"- ttfb_p99: -1s":                      "line 1: -1s is not a time",
+		"- goodput_over: {raw: much}":          "line 1: much is not a ratio",
+		"- goodput_over: 0.9":                  "line 1: a float is not what stands here",
+		"- ttfb_p95: 1s\n  ttfb_p95: 2s":       `"ttfb_p95" already defined`,
+		"target: x":                            "line 1: a map is not what stands here",
+		"- ttfb_p95: 1s\n---\n- ttfb_p95: 1s":  "more than one YAML document",
+		"- [":                                  "line 1",
+	} {
+		path := filepath.Join(t.TempDir(), "limits.yaml")
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Load(path)
+		switch {
+		case err == nil:
+			t.Errorf("%q is accepted", text)
+		case !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), path) || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), "slo."):
+			t.Errorf("%q: %q does not say %q in one line, after the file's name", text, err, want)
+		}
+	}
+	if _, err := Load(filepath.Join(t.TempDir(), "none")); err == nil {
+		t.Error("a file that does not exist is accepted")
+	}
+}
+
+func cell(target, link, mode string, clients, repetition int) result.Cell {
+	return result.Cell{Target: target, Link: link, Mode: mode, Concurrency: clients, Repetition: repetition, WindowS: 10,
+		RequestsOK: 1000, Failed: map[string]int{}, WindowBytes: 1e9, CeilingBits: 1e9,
+		TTFB: result.Quantiles{P50: &result.Quantile{Ms: 50}, P95: &result.Quantile{Ms: 100}, P99: &result.Quantile{Ms: 150}}}
+}
+
+func runOf(cells ...result.Cell) *result.Run {
+	return &result.Run{ID: "x", Cells: cells, Planned: len(cells)}
+}
+
+// check wants the lines of what does not hold, and how many were looked at.
+func check(t *testing.T, run *result.Run, text string, checked int, want ...string) {
+	t.Helper()
+	n, got := Check(run, rules(t, text))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s\n%s", text, diff)
+	}
+	if n != checked {
+		t.Errorf("%s\n%d limits were looked at, want %d", text, n, checked)
+	}
+}
+
+func TestLimitsHoldAtTheLimit(t *testing.T) {
+	run := runOf(cell("raw", "1gbit/40ms", "1MiB", 10, 1))
+	check(t, run, "- {success_rate: 100%, link_share: 0.8, ttfb_p50: 50ms, ttfb_p95: 100ms, ttfb_p99: 150ms, goodput_over: {raw: 2}}", 5)
+	check(t, run, "- {link_share: 81%, ttfb_p50: 49ms, ttfb_p95: 99ms, ttfb_p99: 0.1s}", 4,
+		"line 1: raw, 1MiB, 10 clients, 1gbit/40ms, repetition 1: link share is 80 %; it must be at least 81 %",
+		"line 1: raw, 1MiB, 10 clients, 1gbit/40ms, repetition 1: TTFB p50 is 50ms; it must be at most 49ms",
+		"line 1: raw, 1MiB, 10 clients, 1gbit/40ms, repetition 1: TTFB p95 is 100ms; it must be at most 99ms",
+		"line 1: raw, 1MiB, 10 clients, 1gbit/40ms, repetition 1: TTFB p99 is 150ms; it must be at most 100ms")
+}
+
+// 99.89 % must not read "99.9 %; it must be at least 99.9 %".
+func TestFailuresAreReadable(t *testing.T) {
+	c := cell("gateway", "1gbit/40ms", "full", 1, 2)
+	c.RequestsOK, c.Failed = 9989, map[string]int{"status": 11}
+	check(t, runOf(c), "# limits\n- success_rate: 99.9%", 1,
+		"line 2: gateway, full, 1 client, 1gbit/40ms, repetition 2: success rate is 99.89 %; it must be at least 99.9 %")
+}
+
+func TestRulesSelectByNamesAndGlobs(t *testing.T) {
+	run := runOf(
+		cell("raw", "1gbit/40ms", "1MiB", 10, 1), cell("gateway", "1gbit/40ms", "1MiB", 10, 1),
+		cell("gateway", "10gbit/40ms", "full", 100, 1), cell("gateway", "10gbit/40ms", "10MiB", 1000, 1))
+	for selector, n := range map[string]int{
+		"target: gateway":                       3,
+		"target: gate*":                         3,
+		"target: gate":                          0,
+		"link: 1gbit/*":                         2,
+		"link: '*'":                             4,
+		"mode: '*MiB'":                          3,
+		"mode: 'full, 10MiB'":                   2,
+		"concurrency: 10":                       2,
+		"concurrency: 10*":                      4,
+		"concurrency: '100,1000'":               2,
+		"target: gateway\n  link: '*/40ms'":     3,
+		"target: raw\n  concurrency: 100":       0,
+		"mode: .*":                              0, // no regular expressions
+		"target: gateway\n  concurrency: '?0*'": 0,
+	} {
+		checked, broken := Check(run, rules(t, "- "+selector+"\n  ttfb_p95: 1s"))
+		if n == 0 {
+			if len(broken) != 1 || !strings.Contains(broken[0], "no cell of the run") {
+				t.Errorf("%s: %q; want that nothing is selected", selector, broken)
+			}
+		} else if checked != n || len(broken) > 0 {
+			t.Errorf("%s: %d cells, %q; want %d", selector, checked, broken, n)
+		}
+	}
+}
+
+func TestWhatIsNotKnownDoesNotHold(t *testing.T) {
+	c := cell("x", "none", "full", 1, 1)
+	c.RequestsOK, c.CeilingBits = 0, 0
+	c.TTFB = result.Quantiles{P95: &result.Quantile{Ms: 90, Bound: true}, P99: &result.Quantile{Ms: 7000, Bound: true}}
+	check(t, runOf(c), "- {success_rate: 0%, link_share: 0%, ttfb_p50: 1s, ttfb_p95: 100ms, ttfb_p99: 1s}", 5,
+		"line 1: x, full, 1 client, none, repetition 1: success rate is not known, as no request ended; it must be at least 0 %",
+		"line 1: x, full, 1 client, none, repetition 1: link share is not known, as the link has no measured ceiling; it must be at least 0 %",
+		"line 1: x, full, 1 client, none, repetition 1: TTFB p50 is not known, as no request was answered; it must be at most 1s",
+		"line 1: x, full, 1 client, none, repetition 1: TTFB p95 is above 90ms, how far the cut requests hide; it must be at most 100ms: a longer DURATION shows it",
+		"line 1: x, full, 1 client, none, repetition 1: TTFB p99 is above 7s; it must be at most 1s")
+}
+
+func TestGoodputOverAnotherTarget(t *testing.T) {
+	raw, gateway := cell("raw", "none", "full", 1, 1), cell("gateway", "none", "full", 1, 1)
+	gateway.WindowBytes = 0.9e9
+	run := runOf(raw, gateway)
+	check(t, run, "- goodput_over: {raw: 90%}", 1)
+	check(t, run, "- goodput_over: {raw: 0.95}", 1,
+		"line 1: gateway, full, 1 client, none: goodput over that of raw is 0.9000; it must be at least 0.95")
+	check(t, run, "- {target: gateway, goodput_over: {other: 0.5}}", 1,
+		"line 1: gateway, full, 1 client, none: goodput over that of other is not known, as that has no such cell or delivered nothing; it must be at least 0.5")
+
+	raw2, gateway2 := raw, gateway
+	raw2.Repetition, gateway2.Repetition, gateway2.WindowBytes = 2, 2, 0.91e9
+	check(t, runOf(raw, gateway, gateway2, raw2), "- {target: gateway, goodput_over: {raw: 0.95}}", 1,
+		"line 1: gateway, full, 1 client, none: goodput over that of raw is 0.9050 (99 % interval 0.637 to 1.286); it must be at least 0.95")
+}
+
+func TestAnIncompleteRunDoesNotPass(t *testing.T) {
+	run := runOf(cell("raw", "none", "full", 1, 1))
+	run.Planned = 3
+	check(t, run, "- success_rate: 99%", 2, "the run is incomplete: 1 of 3 planned cells are there")
+}
