@@ -3,31 +3,33 @@
 
 BINARIES := piecebench piece-gateway netem-agent k6
 
-.PHONY: help build bench bench-gateway bench-generator test plan up down report doctor clean setup
+.PHONY: help build bench bench-gateway bench-generator test plan up down report compare clean setup
 .DEFAULT_GOAL := help
 
 help: ## what there is to make, and the variables of a run
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo; echo "Variables of make bench:"; test -x bin/piecebench && bin/piecebench variables || echo "  (make build shows them here)"
 
-bench: setup build ## the whole sweep: dataset, lab, cells, report; the report's path comes last
-	@bin/piecebench bench
+bench: ## the whole sweep: dataset, lab, cells, report; the report's path comes last
+	@scripts/lab bench
 
 test: ## every test that this machine can run
 	@scripts/test
 
-plan: build ## what make bench would do: cells, bytes, expected time; changes nothing
-	@bin/piecebench plan
+plan: ## what make bench would do: cells, bytes, expected time; changes nothing
+	@scripts/lab plan
 
-up: setup build ## the dataset and the lab, left running
-	@bin/piecebench dataset create
-	@bin/piecebench lab up
+up: ## the dataset and the lab, left running
+	@scripts/lab up
 
 down: ## remove every lab, without leftovers
-	@test ! -x bin/piecebench || bin/piecebench lab down --all
+	@scripts/lab down
 
-report: build ## make the reports of RUN=results/... again from its files
-	@bin/piecebench report $(RUN)
+report: ## make the reports of RUN=results/... again from its files
+	@scripts/lab report $(RUN)
+
+compare: ## two runs, A=results/... and B=results/..., cell by cell
+	@scripts/lab compare $(A) $(B)
 
 setup: ## install what is missing: nginx, iproute2, npm (for the charting library)
 	@scripts/setup

@@ -49,6 +49,7 @@ func Collect(k6 string) map[string]string {
 	}
 	set("k6", firstLine(k6, "version"))
 	set("nginx", strings.TrimPrefix(firstLine("nginx", "-v"), "nginx version: "))
+	set("nginx", os.Getenv("LAB_NGINX")) // the image, where nginx is in a container of its own
 	return f
 }
 

@@ -40,8 +40,8 @@ var variables = []variable{
 		return oneOf(&s.Cache, v, "warm", "cold")
 	}},
 	{profileVariable, "", "a named set of the above: " + strings.Join(profileNames(), ", "), func(*Settings, string) error { return nil }},
-	{"RUNTIME", "auto", "native (network namespaces), or auto: whichever this machine can run", func(s *Settings, v string) error {
-		return oneOf(&s.Runtime, v, "auto", "native")
+	{"RUNTIME", "auto", "compose (containers), native (network namespaces), or auto: whichever this machine can run", func(s *Settings, v string) error {
+		return oneOf(&s.Runtime, v, "auto", "compose", "native")
 	}},
 	{"PIECES", strconv.Itoa(dataset.Default.Pieces), "pieces in the dataset", func(s *Settings, v string) (err error) {
 		s.Dataset.Pieces, err = parseCount(v, dataset.MaxPieces)

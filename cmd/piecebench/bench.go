@@ -17,8 +17,8 @@ import (
 )
 
 // makefileVariables are those of a make command line that are not settings of
-// a run: the Makefile's own commands read them.
-var makefileVariables = []string{"RUN", "A", "B", resumeVariable}
+// a run: the Makefile's own commands and docker-compose.yml read them.
+var makefileVariables = []string{"RUN", "A", "B", resumeVariable, "GRAFANA_PORT", "PROMETHEUS_PORT"}
 
 // makeSettings reads the settings of a command that make runs: a variable on
 // make's command line that nothing reads is misspelt.
@@ -45,6 +45,10 @@ func benchCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if s.Runtime == "compose" {
+			return errors.New("RUNTIME=compose: this command is the native lab's: make bench RUNTIME=compose runs the containers")
+		}
+		s.Text["RUNTIME"] = "native" // what auto has come to
 		l, err := lab.Named(name)
 		if err != nil {
 			return err
