@@ -190,7 +190,7 @@ func TestWhatCouldNotBeSentGoesWithTheNextPushAndThereIsOneWarning(t *testing.T)
 func TestLinksAndTheRunAreSentWithEveryPush(t *testing.T) {
 	r := newReceiver(t)
 	p, _ := pusher(t, r.URL)
-	run := &result.Run{ID: "x", Piecebench: "1", Fingerprint: map[string]string{"kernel": "6.1"},
+	run := &result.Run{ID: "x", Piecebench: "1", Fingerprint: map[string]string{"kernel": "6.1"}, Settings: map[string]string{"RUNTIME": "native"},
 		Calibrations: []result.Calibration{{Link: "1gbit/40ms", Backend: "kernel", CeilingBits: 955e6, IdleRTTMs: 40.2}}}
 	for range 2 {
 		p.Push(run)
@@ -200,7 +200,7 @@ func TestLinksAndTheRunAreSentWithEveryPush(t *testing.T) {
 			got = append(got, series)
 		}
 		want := []string{
-			"piecebench_run_info{backend=kernel,kernel=6.1,piecebench=1,run=x} 1",
+			"piecebench_run_info{backend=kernel,kernel=6.1,piecebench=1,run=x,runtime=native} 1",
 			"piecebench_link_ceiling_bits_per_second{link=1gbit/40ms,run=x} 9.55e+08",
 			"piecebench_link_rtt_seconds{link=1gbit/40ms,run=x} 0.0402",
 		}

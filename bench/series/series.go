@@ -77,7 +77,7 @@ func ofRun(run *result.Run, now time.Time) []*prompb.TimeSeries {
 	info := map[string]string{
 		"run":        run.ID,
 		"piecebench": run.Piecebench,
-		"runtime":    run.Fingerprint["runtime"],
+		"runtime":    run.Settings["RUNTIME"],
 		"kernel":     run.Fingerprint["kernel"],
 		"cpus":       run.Fingerprint["cpus"],
 		"congestion": run.Fingerprint["net.ipv4.tcp_congestion_control"],
