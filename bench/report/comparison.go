@@ -48,11 +48,13 @@ func (c comparison) headline() string {
 	for _, cell := range c.Cells {
 		n[cell.Estimates[0].Verdict()]++
 	}
-	parts := make([]string, len(verdicts))
-	for i, v := range verdicts {
-		parts[i] = fmt.Sprintf("%s in %d", v, n[v])
+	var parts []string
+	for _, v := range verdicts {
+		if n[v] > 0 {
+			parts = append(parts, fmt.Sprintf("%s in %d", v, n[v]))
+		}
 	}
-	return fmt.Sprintf("%s: goodput is %s of %s.", c.sides(), strings.Join(parts, ", "), count(len(c.Cells), "cell"))
+	return fmt.Sprintf("%s: goodput %s of %s.", c.sides(), strings.Join(parts, ", "), count(len(c.Cells), "cell"))
 }
 
 // cautions say what a reader must know before using the figures.
