@@ -1,0 +1,19 @@
+package dashboards_test
+
+import (
+	"strings"
+	"testing"
+
+	"piecebench/dashboards"
+	"piecebench/lab/labtest"
+)
+
+func TestEveryQueryReturnsData(t *testing.T) {
+	sweep := labtest.RunSweep(t)
+	if err := dashboards.Check(t.Context(), sweep.Prometheus, sweep.Run); err != nil {
+		t.Error(err)
+	}
+	if err := dashboards.Check(t.Context(), sweep.Prometheus, "another"); err == nil || !strings.Contains(err.Error(), "no finished cell of run another") {
+		t.Errorf("the check of a run that Prometheus does not have says %v", err)
+	}
+}

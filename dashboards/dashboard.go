@@ -1,0 +1,91 @@
+// Package dashboards holds the Grafana dashboards, and runs their queries
+// against a Prometheus as Grafana would, so that tests find a panel that would
+// stay empty.
+package dashboards
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+)
+
+//go:embed grafana/*.json
+var files embed.FS
+
+// Dashboard is as much of Grafana's dashboard JSON as queries need.
+type Dashboard struct {
+	File       string `json:"-"`
+	UID        string `json:"uid"`
+	Title      string `json:"title"`
+	Templating struct {
+		List []Variable `json:"list"`
+	} `json:"templating"`
+	Annotations struct {
+		List []Annotation `json:"list"`
+	} `json:"annotations"`
+	Panels []Panel `json:"panels"`
+}
+
+// Variable is a dashboard's variable, filled by a query.
+type Variable struct {
+	Name       string     `json:"name"`
+	Datasource Datasource `json:"datasource"`
+	Query      struct {
+		Query string `json:"query"`
+	} `json:"query"`
+	Multi bool `json:"multi"`
+}
+
+// Annotation marks events in all panels.
+type Annotation struct {
+	Name       string     `json:"name"`
+	BuiltIn    int        `json:"builtIn"`
+	Datasource Datasource `json:"datasource"`
+	Target     Target     `json:"target"`
+}
+
+// Panel is a panel, or the row above panels.
+type Panel struct {
+	ID         int        `json:"id"`
+	Type       string     `json:"type"`
+	Title      string     `json:"title"`
+	Repeat     string     `json:"repeat"` // a variable: the panel is there once for each of its values
+	Datasource Datasource `json:"datasource"`
+	Targets    []Target   `json:"targets"`
+}
+
+// Target is a query of a panel.
+type Target struct {
+	RefID      string     `json:"refId"`
+	Datasource Datasource `json:"datasource"`
+	Expr       string     `json:"expr"`
+	Instant    bool       `json:"instant"`
+	Interval   string     `json:"interval"` // the shortest step; empty: the datasource's
+}
+
+// Datasource refers to where a query goes.
+type Datasource struct {
+	Type string `json:"type"`
+	UID  string `json:"uid"`
+}
+
+// Load returns all dashboards.
+func Load() ([]Dashboard, error) {
+	entries, err := files.ReadDir("grafana")
+	if err != nil {
+		return nil, err
+	}
+	var all []Dashboard
+	for _, e := range entries {
+		data, err := files.ReadFile("grafana/" + e.Name())
+		if err != nil {
+			return nil, err
+		}
+		d := Dashboard{File: e.Name()}
+		if err := json.Unmarshal(data, &d); err != nil {
+			return nil, fmt.Errorf("%s: %w", e.Name(), err)
+		}
+		all = append(all, d)
+	}
+	return all, nil
+}

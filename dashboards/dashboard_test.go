@@ -1,0 +1,318 @@
+package dashboards_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+
+	"piecebench/dashboards"
+)
+
+// drawn is what a person sees of a panel beyond its queries.
+type drawn struct {
+	ID          int    `json:"id"`
+	Type        string `json:"type"`
+	Title       string `json:"title"`
+	Description string `json:"description"`
+	Repeat      string `json:"repeat"`
+	GridPos     struct{ X, Y, W, H int }
+	Panels      []any `json:"panels"` // of a folded row
+	FieldConfig struct {
+		Defaults struct {
+			Unit string `json:"unit"`
+		} `json:"defaults"`
+		Overrides []struct {
+			Matcher    struct{ ID, Options string }
+			Properties []struct {
+				ID    string
+				Value any
+			}
+		} `json:"overrides"`
+	} `json:"fieldConfig"`
+	Transformations []struct {
+		ID      string `json:"id"`
+		Options struct {
+			RenameByName map[string]string `json:"renameByName"`
+		} `json:"options"`
+	} `json:"transformations"`
+	Targets []query `json:"targets"`
+}
+
+type query struct {
+	RefID        string `json:"refId"`
+	LegendFormat string `json:"legendFormat"`
+}
+
+// each runs a subtest for every dashboard, with its panels as they are drawn
+// and the whole file's text.
+func each(t *testing.T, test func(t *testing.T, d dashboards.Dashboard, panels []drawn, text string)) {
+	all, err := dashboards.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != 3 {
+		t.Fatalf("%d dashboards, want 3", len(all))
+	}
+	for _, d := range all {
+		data, err := os.ReadFile(filepath.Join("grafana", d.File))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var file struct{ Panels []drawn }
+		if err := json.Unmarshal(data, &file); err != nil {
+			t.Fatal(err)
+		}
+		t.Run(d.File, func(t *testing.T) { test(t, d, file.Panels, string(data)) })
+	}
+}
+
+func TestEveryPanelSaysWhatItShows(t *testing.T) {
+	each(t, func(t *testing.T, _ dashboards.Dashboard, panels []drawn, _ string) {
+		for _, p := range panels {
+			if p.Title == "" {
+				t.Errorf("panel %d has no title", p.ID)
+			}
+			if p.Type == "row" {
+				continue
+			}
+			if len(p.Description) < 40 {
+				t.Errorf("panel %d, %q: no description to speak of: %q", p.ID, p.Title, p.Description)
+			}
+			if p.FieldConfig.Defaults.Unit == "" {
+				t.Errorf("panel %d, %q has no unit", p.ID, p.Title)
+			}
+			if len(p.Targets) == 0 {
+				t.Errorf("panel %d, %q has no query", p.ID, p.Title)
+			}
+		}
+	})
+}
+
+func TestUnitsFitTheirSeries(t *testing.T) {
+	// By the unit at the end of a metric's name, where it is the last thing done.
+	fits := map[string]string{"_bits_per_second": "bps", "_bytes": "decbytes", "_seconds": "s", "_ratio": "percentunit"}
+	last := regexp.MustCompile(`^(?:\w+ (?:by \([^)]*\) )?\()?(?:last_over_time\()?([a-z_]+)\{?[^}]*\}?(?:\[\$__range\]\))?\)?$`)
+	checked := 0
+	each(t, func(t *testing.T, d dashboards.Dashboard, panels []drawn, _ string) {
+		for i, p := range d.Panels {
+			if len(p.Targets) > 1 && p.Type == "table" || p.Type == "stat" {
+				continue // a unit for each column, in overrides
+			}
+			for _, target := range p.Targets {
+				found := last.FindStringSubmatch(target.Expr)
+				if found == nil {
+					continue
+				}
+				for suffix, unit := range fits {
+					if strings.HasSuffix(found[1], suffix) {
+						checked++
+						if got := panels[i].FieldConfig.Defaults.Unit; got != unit {
+							t.Errorf("panel %d, %q shows %s with unit %q, want %q", p.ID, p.Title, found[1], got, unit)
+						}
+					}
+				}
+			}
+		}
+	})
+	if checked == 0 {
+		t.Error("no query was checked")
+	}
+}
+
+func TestIDsAreUnique(t *testing.T) {
+	uids := map[string]bool{}
+	each(t, func(t *testing.T, d dashboards.Dashboard, _ []drawn, _ string) {
+		if d.UID == "" || uids[d.UID] {
+			t.Errorf("dashboard uid %q is empty or used twice", d.UID)
+		}
+		uids[d.UID] = true
+		panels := map[int]bool{}
+		for _, p := range d.Panels {
+			if p.ID == 0 || panels[p.ID] {
+				t.Errorf("panel id %d is 0 or used twice", p.ID)
+			}
+			panels[p.ID] = true
+			refs := map[string]bool{}
+			for _, target := range p.Targets {
+				if target.RefID == "" || refs[target.RefID] {
+					t.Errorf("panel %d: refId %q is empty or used twice", p.ID, target.RefID)
+				}
+				refs[target.RefID] = true
+			}
+		}
+	})
+	// What the runner prints and the dashboards' links name.
+	for _, uid := range []string{"piecebench-compare", "piecebench-lab", "piecebench-runs"} {
+		if !uids[uid] {
+			t.Errorf("no dashboard has the uid %s", uid)
+		}
+	}
+}
+
+func TestPanelsDoNotOverlap(t *testing.T) {
+	each(t, func(t *testing.T, _ dashboards.Dashboard, panels []drawn, _ string) {
+		taken := map[[2]int]int{}
+		for _, p := range panels {
+			g := p.GridPos
+			if g.W < 1 || g.H < 1 || g.X < 0 || g.X+g.W > 24 {
+				t.Errorf("panel %d, %q does not fit the 24 columns: %+v", p.ID, p.Title, g)
+			}
+			for x := g.X; x < g.X+g.W; x++ {
+				for y := g.Y; y < g.Y+g.H; y++ {
+					if other, ok := taken[[2]int{x, y}]; ok && other != p.ID {
+						t.Fatalf("panels %d and %d overlap at column %d, line %d", other, p.ID, x, y)
+					}
+					taken[[2]int{x, y}] = p.ID
+				}
+			}
+			if p.Type == "row" && len(p.Panels) > 0 {
+				t.Errorf("row %d, %q is folded: its panels are not checked", p.ID, p.Title)
+			}
+		}
+	})
+}
+
+func TestVariablesAreDefinedAndUsed(t *testing.T) {
+	name := regexp.MustCompile(`\$\{?([a-zA-Z]\w*)`)
+	each(t, func(t *testing.T, d dashboards.Dashboard, _ []drawn, text string) {
+		defined := map[string]bool{}
+		for _, v := range d.Templating.List {
+			defined[v.Name] = true
+		}
+		for _, want := range []string{"run", "link", "mode"} {
+			if !defined[want] {
+				t.Errorf("no variable %s", want)
+			}
+		}
+		used := map[string]bool{}
+		for _, found := range name.FindAllStringSubmatch(text, -1) {
+			used[found[1]] = true
+			if !defined[found[1]] {
+				t.Errorf("%s is not a variable", found[0])
+			}
+		}
+		for v := range defined {
+			if !used[v] {
+				t.Errorf("variable %s is used by nothing", v)
+			}
+		}
+		for _, p := range d.Panels {
+			if p.Repeat != "" && !slices.ContainsFunc(d.Templating.List, func(v dashboards.Variable) bool { return v.Name == p.Repeat && v.Multi }) {
+				t.Errorf("panel %d is repeated by %q, which is not a variable of several values", p.ID, p.Repeat)
+			}
+		}
+	})
+}
+
+func TestOneDatasource(t *testing.T) {
+	var provisioned struct {
+		Datasources []struct {
+			UID      string
+			Type     string
+			JSONData struct {
+				TimeInterval string `yaml:"timeInterval"`
+			} `yaml:"jsonData"`
+		}
+	}
+	readYAML(t, "grafana/provisioning/datasources/prometheus.yml", &provisioned)
+	if len(provisioned.Datasources) != 1 {
+		t.Fatalf("%d datasources provisioned, want 1", len(provisioned.Datasources))
+	}
+	want := dashboards.Datasource{Type: provisioned.Datasources[0].Type, UID: provisioned.Datasources[0].UID}
+	each(t, func(t *testing.T, d dashboards.Dashboard, _ []drawn, _ string) {
+		check := func(where string, got dashboards.Datasource) {
+			if got != want {
+				t.Errorf("%s: datasource %+v, want %+v", where, got, want)
+			}
+		}
+		for _, v := range d.Templating.List {
+			check("variable "+v.Name, v.Datasource)
+		}
+		for _, a := range d.Annotations.List {
+			if a.BuiltIn == 0 {
+				check("annotation "+a.Name, a.Datasource)
+			}
+		}
+		for _, p := range d.Panels {
+			if p.Type == "row" {
+				continue
+			}
+			check(fmt.Sprintf("panel %d", p.ID), p.Datasource)
+			for _, target := range p.Targets {
+				check(fmt.Sprintf("panel %d, query %s", p.ID, target.RefID), target.Datasource)
+			}
+		}
+	})
+	var scraping struct {
+		Global struct {
+			Interval string `yaml:"scrape_interval"`
+		}
+	}
+	readYAML(t, "prometheus.yml", &scraping)
+	if got := provisioned.Datasources[0].JSONData.TimeInterval; got != scraping.Global.Interval {
+		t.Errorf("the datasource has timeInterval %s, Prometheus scrapes every %s", got, scraping.Global.Interval)
+	}
+}
+
+func TestLinksLeadToDashboards(t *testing.T) {
+	uids := map[string]bool{}
+	each(t, func(_ *testing.T, d dashboards.Dashboard, _ []drawn, _ string) { uids[d.UID] = true })
+	link := regexp.MustCompile(`"/d/([^"?/]*)`)
+	each(t, func(t *testing.T, d dashboards.Dashboard, _ []drawn, text string) {
+		reached := map[string]bool{d.UID: true}
+		for _, found := range link.FindAllStringSubmatch(text, -1) {
+			if !uids[found[1]] {
+				t.Errorf("link to /d/%s, which is no dashboard", found[1])
+			}
+			reached[found[1]] = true
+		}
+		if len(reached) != len(uids) {
+			t.Errorf("links lead to %d of %d dashboards", len(reached), len(uids))
+		}
+	})
+}
+
+// A transformation or override that names a column wrongly is passed over
+// without a word.
+func TestOverridesNameColumnsThatExist(t *testing.T) {
+	each(t, func(t *testing.T, _ dashboards.Dashboard, panels []drawn, _ string) {
+		for _, p := range panels {
+			var columns []string
+			for _, q := range p.Targets {
+				columns = append(columns, q.LegendFormat)
+			}
+			for _, tr := range p.Transformations {
+				for from, to := range tr.Options.RenameByName {
+					columns = append(columns, to)
+					ref, isValue := strings.CutPrefix(from, "Value #")
+					if isValue && !slices.ContainsFunc(p.Targets, func(q query) bool { return q.RefID == ref }) {
+						t.Errorf("panel %d, %q renames %q, and has no query %s", p.ID, p.Title, from, ref)
+					}
+				}
+			}
+			for _, o := range p.FieldConfig.Overrides {
+				if o.Matcher.ID == "byName" && !slices.Contains(columns, o.Matcher.Options) && o.Matcher.Options != "run" {
+					t.Errorf("panel %d, %q: an override is for %q, which none of its queries is named: %q", p.ID, p.Title, o.Matcher.Options, columns)
+				}
+			}
+		}
+	})
+}
+
+func readYAML(t *testing.T, path string, into any) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(data, into); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+}
