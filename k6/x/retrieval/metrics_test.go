@@ -101,3 +101,31 @@ func TestLongDownloadsAreSeenWhileTheyRun(t *testing.T) {
 		t.Errorf("progress: %+v", lines)
 	}
 }
+
+func TestK6TellsWhatItUsesItself(t *testing.T) {
+	c := newCell(t, nil)
+	cmd := c.command(t)
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v\n%s", err, c.stderr.String())
+	}
+	used := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	var cpu, memory float64
+	for _, p := range c.readPoints(t) {
+		switch p.Metric {
+		case "process_cpu_seconds":
+			cpu += p.Data.Value
+			if p.Data.Tags["target"] != "raw" {
+				t.Errorf("tags %v", p.Data.Tags)
+			}
+		case "process_resident_memory_bytes":
+			memory = p.Data.Value
+		}
+	}
+	const ticks = 0.02 // /proc counts user and system time in hundredths
+	if cpu <= 0 || cpu > used.Seconds()+ticks {
+		t.Errorf("process_cpu_seconds %.2f, the kernel charged %.2f", cpu, used.Seconds())
+	}
+	if memory < 10e6 {
+		t.Errorf("process_resident_memory_bytes %.0f", memory)
+	}
+}
