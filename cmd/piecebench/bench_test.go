@@ -3,10 +3,12 @@ package main_test
 import (
 	"bufio"
 	"encoding/csv"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -66,8 +68,8 @@ func labsLeft(t *testing.T, name string) []string {
 }
 
 // shortSweep is a sweep of four cells over a link that any machine can do.
-func shortSweep(labName string) []string {
-	return []string{"bench", "--name", labName, "--pieces", "2", "--piece-size", "8MiB", "--links", "200mbit/20ms",
+func shortSweep(t *testing.T, labName string) []string {
+	return []string{"bench", "--name", labName, "--prometheus-port", strconv.Itoa(labtest.FreePort(t)), "--pieces", "2", "--piece-size", "8MiB", "--links", "200mbit/20ms",
 		"--modes", "full,1MiB", "--concurrency", "4,", "--duration", "3s", "--warmup", "1s", "--verify", "0.5"}
 }
 
@@ -96,7 +98,8 @@ func rows(t *testing.T, file string) []map[string]string {
 func TestBenchFromNothingToAReport(t *testing.T) {
 	labtest.NeedRoot(t)
 	p := newProgram(t, "piece-gateway", "netem-agent", "k6")
-	stdout, stderr, code := p.run(shortSweep("e2e")...)
+	t.Setenv("GRAFANA_URL", "http://127.0.0.1:3000/")
+	stdout, stderr, code := p.run(shortSweep(t, "e2e")...)
 	if code != 0 {
 		t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
 	}
@@ -128,6 +131,12 @@ func TestBenchFromNothingToAReport(t *testing.T) {
 	if run.Finished == nil || len(run.Calibrations) != 1 {
 		t.Errorf("finished %v, %d calibrations", run.Finished, len(run.Calibrations))
 	}
+	for _, until := range []string{"now", strconv.FormatInt(run.Finished.UnixMilli(), 10)} {
+		want := fmt.Sprintf("dashboard: http://127.0.0.1:3000/d/piecebench-compare?var-run=%s&from=%d&to=%s\n", run.ID, run.Started.UnixMilli(), until)
+		if !strings.Contains(stderr, want) {
+			t.Errorf("nothing said of %sin\n%s", want, stderr)
+		}
+	}
 	if left := labsLeft(t, "e2e"); left != nil {
 		t.Errorf("left behind: %v", left)
 	}
@@ -136,7 +145,7 @@ func TestBenchFromNothingToAReport(t *testing.T) {
 func TestInterruptKeepsWhatThereIsAndResumeCompletesIt(t *testing.T) {
 	labtest.NeedRoot(t)
 	p := newProgram(t, "piece-gateway", "netem-agent", "k6")
-	cmd := p.command(shortSweep("e2e")...)
+	cmd := p.command(shortSweep(t, "e2e")...)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -180,7 +189,7 @@ func TestInterruptKeepsWhatThereIsAndResumeCompletesIt(t *testing.T) {
 		t.Errorf("records of %d cells where %d are kept: %v", len(parts), len(kept), parts)
 	}
 
-	resume := p.command(shortSweep("e2e")...)
+	resume := p.command(shortSweep(t, "e2e")...)
 	resume.Env = append(resume.Env, "RESUME="+folder)
 	if out, err := resume.CombinedOutput(); err != nil {
 		t.Fatalf("resuming: %v\n%s", err, out)
