@@ -93,7 +93,8 @@ func checkBoth(t *testing.T, payload []byte) {
 }
 
 // TestAgainstReference covers every number of groups up to 40, all ends of an
-// unrolled or wide loop, at every alignment of a cache line.
+// unrolled or wide loop, and, with the blocks of the widest one, the numbers
+// around one and two of them, at every alignment of a cache line.
 func TestAgainstReference(t *testing.T) {
 	data := random(41*fr32.Payload + 64)
 	for groups := range 41 {
@@ -101,6 +102,30 @@ func TestAgainstReference(t *testing.T) {
 	}
 	for shift := range 64 {
 		checkBoth(t, data[shift:shift+5*fr32.Payload])
+	}
+	for _, groups := range []int{63, 64, 65, 127, 128, 129, 191, 192, 8192, 8300} {
+		checkBoth(t, random(groups*fr32.Payload))
+	}
+}
+
+// TestUnpadAnywhere unpads to every alignment of a cache line, below and above
+// the size from which on the cache is passed by.
+func TestUnpadAnywhere(t *testing.T) {
+	for _, groups := range []int{130, 300, 1<<20/fr32.Padded + 130} {
+		payload := random(groups * fr32.Payload)
+		padded := make([]byte, groups*fr32.Padded)
+		fr32.Pad(padded, payload)
+		for shift := range 64 {
+			whole, inner := guarded(len(payload) + shift)
+			fr32.Unpad(inner[shift:], padded)
+			checkGuard(t, "Unpad", whole)
+			if !bytes.Equal(inner[:shift], fill(0xa5, shift)) {
+				t.Errorf("Unpad to byte %d of a line wrote before its destination", shift)
+			}
+			if !bytes.Equal(inner[shift:], payload) {
+				t.Errorf("Unpad of %d groups to byte %d of a line differs", groups, shift)
+			}
+		}
 	}
 }
 
