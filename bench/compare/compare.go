@@ -133,8 +133,8 @@ func addNew(list []string, s string) []string {
 	return append(list, s)
 }
 
-// Regression is a figure that is shown to be worse.
-type Regression struct {
+// Finding is one figure of one cell.
+type Finding struct {
 	Place
 	Estimate
 }
@@ -142,14 +142,14 @@ type Regression struct {
 // Regressions returns the figures of which the whole interval is worse by more
 // than share. The error says why they cannot be found: without repetitions
 // there are no intervals, and nothing would ever be found.
-func (c *Comparison) Regressions(share float64) ([]Regression, error) {
-	var found []Regression
+func (c *Comparison) Regressions(share float64) ([]Finding, error) {
+	var found []Finding
 	repeated := false
 	for _, cell := range c.Cells {
 		for _, e := range cell.Estimates {
 			repeated = repeated || e.Repetitions > 1
 			if e.WorseBy(share) {
-				found = append(found, Regression{cell.Place, e})
+				found = append(found, Finding{cell.Place, e})
 			}
 		}
 	}

@@ -28,9 +28,9 @@ const (
 // repetitions that both have.
 //
 // Change is 0 where there is no difference. Of the success rate it is the
-// difference of the shares, else the ratio less 1. [Low, High] is its
-// interval at Confidence. Where cut requests leave only bounds, the interval is open: Low is
-// -1 or High is +Inf, and Change is at least (AtLeast) or at most (AtMost) that.
+// difference of the shares, else the ratio less 1. [Low, High] is its interval
+// at Confidence. Where cut requests leave only bounds, Change is a lower bound
+// (AtLeast: High is +Inf) or an upper one (AtMost: Low is -1).
 type Estimate struct {
 	Metric          Metric
 	A, B            Figure // geometric means of the repetitions; of the success rate the share of all their requests

@@ -72,7 +72,7 @@ func (c comparison) cautions() []caution {
 		}
 	}
 	single, shown := 0, 0
-	var hidden []compare.Regression // the noisy ones
+	var hidden []compare.Finding // the noisy ones
 	for _, cell := range c.Cells {
 		if cell.Estimates[0].Repetitions < 2 {
 			single++
@@ -82,7 +82,7 @@ func (c comparison) cautions() []caution {
 				shown++
 			}
 			if _, ok := e.Noisy(); ok {
-				hidden = append(hidden, compare.Regression{Place: cell.Place, Estimate: e})
+				hidden = append(hidden, compare.Finding{Place: cell.Place, Estimate: e})
 			}
 		}
 	}
@@ -90,7 +90,7 @@ func (c comparison) cautions() []caution {
 		add("no intervals", "%s with fewer than two repetitions on both sides: whether a difference there is more than noise is not known. Measure with REPEAT=5.", count(single, "cell"))
 	}
 	if len(hidden) > 0 {
-		slices.SortStableFunc(hidden, func(x, y compare.Regression) int {
+		slices.SortStableFunc(hidden, func(x, y compare.Finding) int {
 			hx, _ := x.Noisy()
 			hy, _ := y.Noisy()
 			return cmp.Compare(hy, hx)
@@ -246,7 +246,7 @@ func scale(e compare.Estimate, change float64) string {
 }
 
 // Regressions says in one line which figures are worse, the first few by name.
-func Regressions(c *compare.Comparison, found []compare.Regression) string {
+func Regressions(c *compare.Comparison, found []compare.Finding) string {
 	var names []string
 	for _, r := range found[:min(len(found), maxNamed)] {
 		names = append(names, fmt.Sprintf("%s, %s: %s (%s)", r.Metric.Name, newComparison(c).place(r.Place), change(r.Estimate), interval(r.Estimate)))
