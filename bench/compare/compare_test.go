@@ -50,7 +50,7 @@ func TestVerdictsKnowWhichWayIsBetter(t *testing.T) {
 	}{
 		{"more goodput", Goodput.Of(a, more), Better}, {"less goodput", Goodput.Of(more, a), Worse},
 		{"more TTFB", ttfb.Of(a, more), Worse}, {"less TTFB", ttfb.Of(more, a), Better},
-		{"the same", Goodput.Of(a, a), NoDifference}, {"one repetition", Goodput.Of(a[:1], more[:1]), Unknown},
+		{"the same", Goodput.Of(a, a), NoDifference}, {"one repetition", Goodput.Of(a[:1], more[:1]), Unclear},
 	} {
 		if got := c.e.Verdict(); got != c.want {
 			t.Errorf("%s: %s, want %s: %+v", c.what, got, c.want, c.e)
@@ -83,10 +83,10 @@ func TestBoundsLeaveAnOpenInterval(t *testing.T) {
 		t.Errorf("first side cut: %+v", e)
 	}
 	// At least the same: anything from no difference upwards.
-	if e = ttfb.Of(known, low); e.Verdict() != Unknown || e.WorseBy(0) {
+	if e = ttfb.Of(known, low); e.Verdict() != Unclear || e.WorseBy(0) {
 		t.Errorf("a bound that shows nothing: %s %+v", e.Verdict(), e)
 	}
-	if e = ttfb.Of(bounds, bounds); e.Known || e.Interval || e.Verdict() != Unknown || !e.A.Bound || e.A.Value < 6000 {
+	if e = ttfb.Of(bounds, bounds); e.Known || e.Interval || e.Verdict() != Unclear || !e.A.Bound || e.A.Value < 6000 {
 		t.Errorf("both sides cut: %+v", e)
 	}
 }

@@ -20,8 +20,8 @@ const (
 	Better       Verdict = "better"
 	Worse        Verdict = "worse"
 	NoDifference Verdict = "no difference" // the interval contains none
-	// Unknown: no interval, for want of repetitions, or nothing to compare.
-	Unknown Verdict = "not known"
+	// Unclear: no interval, for want of repetitions, or bounds that allow both.
+	Unclear Verdict = "unclear"
 )
 
 // Estimate is how the second side stands to the first in one metric, over all
@@ -50,13 +50,13 @@ func (e Estimate) Verdict() Verdict {
 	}
 	switch {
 	case !e.Interval:
-		return Unknown
+		return Unclear
 	case e.Low > 0:
 		return up
 	case e.High < 0:
 		return down
 	case math.IsInf(e.High, 1) || e.Low <= -1:
-		return Unknown // an open interval that contains no difference shows nothing
+		return Unclear // an open interval that contains no difference shows nothing
 	}
 	return NoDifference
 }
@@ -75,10 +75,11 @@ func (e Estimate) WorseBy(share float64) bool {
 const Wide = 0.05
 
 // Noisy tells whether the noise is larger than the difference and would hide
-// one of more than Wide, and how large a one.
+// one of more than Wide, and how large a one. A success rate has none: the
+// width of its interval is that of its few requests.
 func (e Estimate) Noisy() (hidden float64, ok bool) {
 	hidden = max(e.High, -e.Low)
-	return hidden, e.Verdict() == NoDifference && hidden > Wide
+	return hidden, e.Verdict() == NoDifference && hidden > Wide && !e.Metric.IsDifference()
 }
 
 // IsDifference tells whether Change is a difference of shares, not a ratio.

@@ -40,7 +40,7 @@ func (c comparison) sides() string {
 }
 
 // verdicts in the order in which they are counted.
-var verdicts = []compare.Verdict{compare.Worse, compare.Better, compare.NoDifference, compare.Unknown}
+var verdicts = []compare.Verdict{compare.Worse, compare.Better, compare.NoDifference, compare.Unclear}
 
 // headline counts what the comparison showed of goodput.
 func (c comparison) headline() string {
@@ -54,7 +54,7 @@ func (c comparison) headline() string {
 			parts = append(parts, fmt.Sprintf("%s in %d", v, n[v]))
 		}
 	}
-	return fmt.Sprintf("%s: goodput %s of %s.", c.sides(), strings.Join(parts, ", "), count(len(c.Cells), "cell"))
+	return fmt.Sprintf("%s. Goodput: %s of %s.", c.sides(), strings.Join(parts, ", "), count(len(c.Cells), "cell"))
 }
 
 // cautions say what a reader must know before using the figures.

@@ -27,6 +27,6 @@ var comparisonTerms = []term{
 	{intervals, "of the ratio, by Student’s t from the logarithms of the repetitions’ ratios; of success rates by Newcombe, from the counts. It covers the noise between repetitions, not what was different all the time."},
 	{"better, worse", "the interval does not contain “no difference”."},
 	{"no difference", "the interval contains it: a difference is not shown. How large a one could be hidden, its ends tell."},
-	{"not known", "no interval: fewer than two repetitions, nothing to compare, or cut requests that leave only bounds."},
+	{"unclear", "no interval: fewer than two repetitions, nothing to compare, or cut requests that leave only bounds."},
 	{"> and <", "cut requests leave only a bound: the value is at least, or at most, this."},
 }
