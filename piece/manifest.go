@@ -2,7 +2,11 @@
 // has, where their bytes are, and how these can be produced or checked.
 package piece
 
-import "piecebench/piece/piececid"
+import (
+	"slices"
+
+	"piecebench/piece/piececid"
+)
 
 // ManifestVersion is the version of pieces.json that this package reads and writes.
 const ManifestVersion = 1
@@ -72,4 +76,17 @@ func (m *Manifest) Find(c piececid.CID) (p Piece, ok bool) {
 		return Piece{}, false
 	}
 	return m.Pieces[i], true
+}
+
+// Files returns the paths of all flat and sector files, each once, in order.
+func (m *Manifest) Files() (paths []string) {
+	for _, p := range m.Pieces {
+		for _, file := range []string{p.Flat, p.Sector} {
+			if file != "" {
+				paths = append(paths, file)
+			}
+		}
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
 }

@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"piecebench/bench/calibrate"
@@ -126,11 +125,10 @@ func checkModes(s settings.Settings, m *piece.Manifest) error {
 // run against servers elsewhere has the manifest only.
 func localFiles(m *piece.Manifest, dir string) []string {
 	var files []string
-	for _, p := range m.Pieces {
-		for _, name := range []string{filepath.Join(dir, p.Flat), filepath.Join(dir, p.Sector)} {
-			if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() && !slices.Contains(files, name) {
-				files = append(files, name)
-			}
+	for _, file := range m.Files() {
+		path := filepath.Join(dir, file)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			files = append(files, path)
 		}
 	}
 	return files

@@ -93,7 +93,10 @@ func create(ctx context.Context, dir string, p Params, old *piece.Manifest, log 
 
 // used returns how many bytes of disk a dataset takes.
 func used(dir string, m *piece.Manifest) (n int64) {
-	for _, file := range files(m) {
+	if m == nil {
+		return 0
+	}
+	for _, file := range m.Files() {
 		if info, err := os.Stat(filepath.Join(dir, file)); err == nil {
 			n += info.Sys().(*syscall.Stat_t).Blocks * 512
 		}
@@ -107,28 +110,12 @@ func remove(dir string, m *piece.Manifest) error {
 	if m == nil {
 		return nil
 	}
-	for _, file := range append([]string{piece.ManifestName, listName}, files(m)...) {
+	for _, file := range append([]string{piece.ManifestName, listName}, m.Files()...) {
 		if err := os.Remove(filepath.Join(dir, file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
 	return nil
-}
-
-// files returns the paths of all flat and sector files of a dataset.
-func files(m *piece.Manifest) (paths []string) {
-	if m == nil {
-		return nil
-	}
-	for _, p := range m.Pieces {
-		for _, file := range []string{p.Flat, p.Sector} {
-			if file != "" {
-				paths = append(paths, file)
-			}
-		}
-	}
-	slices.Sort(paths)
-	return slices.Compact(paths)
 }
 
 // write writes those flat and sector files of a generated dataset that are
