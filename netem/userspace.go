@@ -143,6 +143,9 @@ func (u *userspace) spreadTUN() {
 	if err := unix.SchedGetaffinity(0, &set); err != nil {
 		return
 	}
+	if steeringMask() == cpuMask(set) { // net.core.rps_default_mask has seen to it
+		return
+	}
 	u.say("sh", "-c", "echo "+cpuMask(set)+" > "+steering)
 	if err := os.WriteFile(steering, []byte(cpuMask(set)), 0); err != nil {
 		fmt.Fprintf(u.log, "# no receive packet steering, so that one CPU does most of the work: %v: make /sys writable, or set the sysctl net.core.rps_default_mask\n", err)
