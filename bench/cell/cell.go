@@ -131,7 +131,7 @@ func inherited() []string {
 const (
 	startTimeout = 60 * time.Second
 	endTimeout   = 30 * time.Second
-	// exitTimeout is how long k6 may take to exit after its records are
-	// complete: its last push to a Prometheus that does not answer.
+	// exitTimeout is how long k6 may take to exit once its records are complete,
+	// or not wanted: the rest of it is pushes to a Prometheus that does not answer.
 	exitTimeout = 3 * time.Second
 )

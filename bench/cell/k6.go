@@ -119,7 +119,7 @@ func (p *process) follow(ctx context.Context, observe func(record.Progress), tic
 			_ = p.cmd.Process.Signal(syscall.SIGINT) // an error means that it has ended
 			select {
 			case <-p.exited:
-			case <-time.After(endTimeout):
+			case <-time.After(exitTimeout):
 			}
 			return ctx.Err()
 		case <-time.After(pollInterval):

@@ -17,8 +17,8 @@ import (
 )
 
 // makefileVariables are those of a make command line that are not settings of
-// a run: the Makefile's own commands and docker-compose.yml read them.
-var makefileVariables = []string{"RUN", "A", "B", resumeVariable, "GRAFANA_PORT", "PROMETHEUS_PORT"}
+// a run: the Makefile's own commands, docker-compose.yml and the runner read them.
+var makefileVariables = []string{"RUN", "A", "B", resumeVariable, "GRAFANA_PORT", "GRAFANA_URL", "PROMETHEUS_PORT"}
 
 // makeSettings reads the settings of a command that make runs: a variable on
 // make's command line that nothing reads is misspelt.
