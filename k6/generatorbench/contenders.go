@@ -33,6 +33,7 @@ func measure(cmd *exec.Cmd) (cost, error) {
 		return c, fmt.Errorf("%s: %w: %s", filepath.Base(cmd.Path), err, strings.TrimSpace(stderr.String()))
 	}
 	c.cpu = (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
+	c.peakMB = peakMB(cmd)
 	return c, nil
 }
 

@@ -145,6 +145,7 @@ type cost struct {
 	cpu     float64 // seconds
 	bytes   int64
 	elapsed float64 // seconds
+	peakMB  float64 // resident, at most
 }
 
 func (c cost) perGB() float64 { return c.cpu / (float64(c.bytes) / gb) }

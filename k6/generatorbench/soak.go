@@ -24,8 +24,8 @@ var bounds = []struct {
 }
 
 // watch downloads 1 MiB ranges with many clients for a long time. It returns
-// errMissed when a request failed, or when k6 held more at the end than at
-// the start.
+// errMissed when a request failed, or when k6 held too much, or more at the
+// end than at the start.
 func (b *bench) watch(d time.Duration) error {
 	api, err := freeAddress()
 	if err != nil {
@@ -50,7 +50,9 @@ func (b *bench) watch(d time.Duration) error {
 		return fmt.Errorf("only %d samples: use a longer -soak", len(seen))
 	}
 	seen = seen[1 : len(seen)-1] // without start-up and end
-	grown := printGrowth(seen)
+	peak := peakMB(cmd)
+	fmt.Printf("\nresident MB at most %.0f, %s\n", peak, verdict(peak, maxResident, "%.0f"))
+	grown := printGrowth(seen) || peak > maxResident
 	failed, err := b.printOutcomes()
 	if err != nil {
 		return err
@@ -69,10 +71,9 @@ func (b *bench) watch(d time.Duration) error {
 // printGrowth compares the last quarter of the samples with the first.
 func printGrowth(seen []sample) (grown bool) {
 	quarter := len(seen) / 4
-	fmt.Println()
 	for _, bound := range bounds {
 		before, after := mean(seen[:quarter], bound.of), mean(seen[len(seen)-quarter:], bound.of)
-		fmt.Printf("%-12s %6.0f, at the end %6.0f, %s\n", bound.name, before, after, verdict(after, before+bound.most, "%.0f"))
+		fmt.Printf("%s %.0f, at the end %.0f, %s\n", bound.name, before, after, verdict(after, before+bound.most, "%.0f"))
 		grown = grown || after > before+bound.most
 	}
 	return grown

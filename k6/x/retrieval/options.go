@@ -26,7 +26,7 @@ type options struct {
 	fresh    bool          // "connections": reuse (default) or fresh, one for each request
 	clients  uint64        // number of VUs, to spread their starts over the warm-up's first half
 	warmup   time.Duration // from the scenario's start to the window's
-	duration time.Duration // of the measured window; 0: until the test ends
+	duration time.Duration // of the measured window; 0: until the test ends, which ends it in any case
 	timeout  time.Duration // of a request; 0 (default): none
 	stall    time.Duration // without a byte; default 30s, 0: none
 	records  string        // path of the Parquet file to write; default none

@@ -149,10 +149,9 @@ func (x *exchange) batch(rest int64) error {
 	return x.arm(x.c.nc.SetReadDeadline)
 }
 
-// bodyBuffers are for bodies that must pass through TLS or chunk decoding,
-// neither of which hands out more than a record or a chunk at once. They are
-// held while waiting.
-var bodyBuffers = sync.Pool{New: func() any { b := make([]byte, 32<<10); return &b }}
+// bodyBuffers are for bodies that must pass through TLS, whose records are of
+// at most 16 KiB, or chunk decoding. They are held while waiting.
+var bodyBuffers = sync.Pool{New: func() any { b := make([]byte, 16<<10); return &b }}
 
 // receive receives a body through its decoder.
 func (x *exchange) receive(body io.Reader) error {

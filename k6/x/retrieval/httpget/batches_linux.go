@@ -9,7 +9,8 @@ import (
 // batches makes the kernel wake a reader not for each packet but for each batch
 // of bytes, by the socket's low-water mark. Behind a shaped link waking is what
 // receiving costs: at 10 Gbit/s with 8 connections 0.40 CPU-seconds per GB fell
-// to 0.15, at 1 Gbit/s with one from 0.35 to 0.05.
+// to 0.15, at 1 Gbit/s with one from 0.35 to 0.05. HTTPS on loopback, where TLS
+// records wake the reader one by one, fell with 8 connections from 0.61 to 0.36.
 type batches struct {
 	total    int64 // bytes received on the connection
 	measured int64 // total when the receive buffer's size was last looked at

@@ -53,10 +53,10 @@ const (
 type Progress struct {
 	UnixNs      int64 `json:"unix_ns"`
 	WindowStart int64 `json:"window_start_unix_ns"` // the same on every line
-	WindowEnd   int64 `json:"window_end_unix_ns"`
-	Bytes       int64 `json:"bytes"`  // body bytes received since the start, all requests
-	Active      int64 `json:"active"` // requests running now
-	OK          int64 `json:"ok"`     // finished requests since the start
+	WindowEnd   int64 `json:"window_end_unix_ns"`   // on the last line as it was, before that as planned
+	Bytes       int64 `json:"bytes"`                // body bytes received since the start, all requests
+	Active      int64 `json:"active"`               // requests running now
+	OK          int64 `json:"ok"`                   // finished requests since the start
 	Failed      int64 `json:"failed"`
 	Cut         int64 `json:"cut"`
 	Done        bool  `json:"done,omitempty"` // the last line

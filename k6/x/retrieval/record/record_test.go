@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -82,6 +83,30 @@ func TestRowsComeBackInOrder(t *testing.T) {
 	left, _ := os.ReadDir(filepath.Dir(path))
 	if len(left) != 1 {
 		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestRowGroupsAreLimited(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cell.parquet")
+	w, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := sample(groupRows + 1)
+	write(t, w, want, 50_000)
+	if err := w.Close(window); err != nil {
+		t.Fatal(err)
+	}
+	if got := readAll(t, path); !slices.Equal(got, want) {
+		t.Errorf("%d rows came back, want %d; or their order changed", len(got), len(want))
+	}
+	f, pf, err := openParquet(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if got := len(pf.RowGroups()); got != 2 {
+		t.Errorf("%d row groups, want 2 of at most %d rows", got, groupRows)
 	}
 }
 
