@@ -50,7 +50,7 @@ func (s Setup) Run(ctx context.Context, c plan.Cell, progress func(record.Progre
 		return result.Cell{}, err
 	}
 	defer k6.kill()
-	watch := watch{agent: s.Agent, generator: k6.pid(), port: portOf(c.Target.URL)}
+	watch := watch{agent: s.Agent, generator: k6.cpuTime, port: portOf(c.Target.URL)}
 	observe := func(line record.Progress) {
 		watch.observe(line)
 		progress(line)
@@ -85,6 +85,10 @@ func fileName(c plan.Cell) string {
 // environment is what k6/scripts/retrieval.js reads.
 func (s Setup) environment(c plan.Cell, records, progress string) []string {
 	v := s.Settings
+	stall := "" // the script's own
+	if v.Requests > 0 {
+		stall = "0s" // a client waits for its requests as long as the cell may last
+	}
 	return append(inherited(),
 		"URL="+c.Target.URL,
 		"MANIFEST="+s.Manifest,
@@ -92,6 +96,8 @@ func (s Setup) environment(c plan.Cell, records, progress string) []string {
 		"CONCURRENCY="+strconv.Itoa(c.Concurrency),
 		"DURATION="+v.Duration.String(),
 		"WARMUP="+v.Warmup.String(),
+		"REQUESTS="+strconv.Itoa(v.Requests),
+		"STALL="+stall,
 		"VERIFY="+strconv.FormatFloat(v.Verify, 'g', -1, 64),
 		"CONNECTIONS="+v.Connections,
 		"SEED="+strconv.FormatUint(v.Dataset.Seed, 10),

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/prometheus/procfs"
+
 	"piecebench/bench/plan"
 	"piecebench/k6/x/retrieval/record"
 )
@@ -20,6 +22,7 @@ import (
 type process struct {
 	cmd      *exec.Cmd
 	exited   chan error
+	ended    bool // what exited had to say was heard
 	log      string
 	progress string
 	limit    time.Duration // from the first progress to the end
@@ -58,7 +61,19 @@ func (s Setup) start(c plan.Cell, records, logs string) (*process, error) {
 	return p, nil
 }
 
-func (p *process) pid() int { return p.cmd.Process.Pid }
+// cpuTime returns the CPU time of k6 in seconds, user and system, also after
+// its end.
+func (p *process) cpuTime() (float64, error) {
+	if p.ended {
+		return (p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()).Seconds(), nil
+	}
+	proc, err := procfs.NewProc(p.cmd.Process.Pid)
+	if err != nil {
+		return 0, err
+	}
+	stat, err := proc.Stat()
+	return stat.CPUTime(), err
+}
 
 // kill ends k6 if it still runs, and waits for its end.
 func (p *process) kill() {
@@ -114,7 +129,9 @@ func (p *process) follow(ctx context.Context, observe func(record.Progress), tic
 			if err != nil {
 				return fmt.Errorf("k6 failed (%w): %s", err, p.lastWords())
 			}
-			return poll()
+			p.ended = true
+			// The last line says when the window ended.
+			return errors.Join(poll(), tick())
 		case <-ctx.Done():
 			_ = p.cmd.Process.Signal(syscall.SIGINT) // an error means that it has ended
 			select {

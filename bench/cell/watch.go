@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/prometheus/procfs"
-
 	"piecebench/bench/hostcpu"
 	"piecebench/bench/result"
 	"piecebench/k6/x/retrieval/record"
@@ -16,9 +14,9 @@ import (
 
 // watch reads what a cell costs, at the start and at the end of its window.
 type watch struct {
-	agent     *client.Client // nil: no figures of the server
-	generator int            // pid of k6
-	port      int            // that the server listens on
+	agent     *client.Client          // nil: no figures of the server
+	generator func() (float64, error) // CPU seconds of k6
+	port      int                     // that the server listens on
 
 	start, end *reading
 	last       record.Progress // zero before the first
@@ -60,9 +58,9 @@ func (w *watch) tick(ctx context.Context) error {
 
 func (w *watch) read(ctx context.Context, into **reading) error {
 	r := &reading{host: hostcpu.Read()}
-	generator, err := cpuTime(w.generator)
+	generator, err := w.generator()
 	if err != nil {
-		return nil // k6 has ended: the cell has no figures of cost
+		return nil // k6 has just ended: the next reading knows it
 	}
 	r.generator = generator
 	if w.agent != nil {
@@ -78,16 +76,6 @@ func (w *watch) read(ctx context.Context, into **reading) error {
 	}
 	*into = r
 	return nil
-}
-
-// cpuTime returns the CPU time of a process in seconds, user and system.
-func cpuTime(pid int) (float64, error) {
-	proc, err := procfs.NewProc(pid)
-	if err != nil {
-		return 0, err
-	}
-	stat, err := proc.Stat()
-	return stat.CPUTime(), err
 }
 
 // cost writes what the window cost into the cell.

@@ -28,7 +28,7 @@ func Cells(s settings.Settings) []Cell {
 	var cells []Cell
 	for _, l := range s.Links {
 		for _, mode := range s.Modes {
-			for _, clients := range s.Concurrency {
+			for _, clients := range s.Concurrency.Of(mode) {
 				for repetition := 1; repetition <= s.Repeat; repetition++ {
 					targets := slices.Clone(s.Targets)
 					if repetition%2 == 0 {
@@ -52,27 +52,53 @@ const (
 	calibrationDuration = 35 * time.Second
 )
 
-// CellTime returns how long one cell is expected to take.
-func CellTime(s settings.Settings) time.Duration { return s.Warmup + s.Duration + cellOverhead }
+// CellTime returns how long one cell is expected to take; of a cell that ends
+// with its requests, the least.
+func CellTime(c Cell, s settings.Settings) time.Duration {
+	window := s.Duration
+	if s.Requests > 0 {
+		window = min(window, time.Duration(s.Requests)*IdealRequest(c, s))
+	}
+	return s.Warmup + window + cellOverhead
+}
+
+// CellsTime returns how long cells are expected to take together.
+func CellsTime(cells []Cell, s settings.Settings) (sum time.Duration) {
+	for _, c := range cells {
+		sum += CellTime(c, s)
+	}
+	return sum
+}
 
 // ExpectedTime returns how long the whole sweep is expected to take.
 func ExpectedTime(s settings.Settings) time.Duration {
-	return time.Duration(len(Cells(s)))*CellTime(s) + time.Duration(len(s.Links))*calibrationDuration
+	return CellsTime(Cells(s), s) + time.Duration(len(s.Links))*calibrationDuration
 }
 
 // IdealRequest returns how long one request of a cell takes when the link is
-// full and shared evenly: size x clients / rate.
+// full and shared evenly: size x clients / rate. It is 0 without a link.
 func IdealRequest(c Cell, s settings.Settings) time.Duration {
-	size := c.Mode.Length
-	if size == 0 {
-		size = s.Dataset.PieceSize / 128 * 127
+	if c.Link.RateBits == 0 {
+		return 0
 	}
-	seconds := float64(size) * float64(c.Concurrency) * 8 / (float64(c.Link.RateBits) * link.FullSizedShare)
+	seconds := requestBytes(c, s) * float64(c.Concurrency) * 8 / (float64(c.Link.RateBits) * link.FullSizedShare)
 	return time.Duration(seconds * float64(time.Second))
 }
 
 // MostBytes returns the most payload that a cell can transfer over its link,
 // warm-up included.
 func MostBytes(c Cell, s settings.Settings) float64 {
-	return float64(c.Link.RateBits) * link.FullSizedShare / 8 * (s.Warmup + s.Duration).Seconds()
+	most := float64(c.Link.RateBits) * link.FullSizedShare / 8 * (s.Warmup + s.Duration).Seconds()
+	if s.Requests > 0 {
+		most = min(most, requestBytes(c, s)*float64(c.Concurrency)*float64(s.Requests))
+	}
+	return most
+}
+
+// requestBytes is what one request of a cell asks for.
+func requestBytes(c Cell, s settings.Settings) float64 {
+	if c.Mode.Length > 0 {
+		return float64(c.Mode.Length)
+	}
+	return float64(s.Dataset.PieceSize / 128 * 127)
 }

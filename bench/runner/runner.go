@@ -25,6 +25,7 @@ import (
 	"piecebench/netem/client"
 	"piecebench/netem/link"
 	"piecebench/piece"
+	"piecebench/version"
 )
 
 // Options are what a run needs beside its settings.
@@ -168,13 +169,22 @@ func (r *sweep) open() error {
 	r.results = &result.Run{
 		Schema:      result.SchemaVersion,
 		ID:          filepath.Base(r.options.Out),
-		Piecebench:  fingerprint.Version,
+		Piecebench:  version.Number,
 		Started:     time.Now().UTC(),
 		Settings:    r.settings.Text,
-		Fingerprint: fingerprint.Collect(r.options.K6),
+		Fingerprint: fingerprint.Collect(r.parts()),
 		Planned:     len(r.cells),
 	}
 	return r.results.Save(r.options.Out)
+}
+
+// parts are what the fingerprint describes.
+func (r *sweep) parts() fingerprint.Parts {
+	p := fingerprint.Parts{K6: r.options.K6, Manifest: r.options.Manifest}
+	for _, t := range r.settings.Targets {
+		p.Servers = append(p.Servers, t.URL)
+	}
+	return p
 }
 
 // run calibrates every link before the first cell, so that a bad one is known
@@ -198,7 +208,7 @@ func (r *sweep) run(ctx context.Context) error {
 			}
 			current = &c.Link
 		}
-		if err := r.cell(ctx, c, len(r.cells)-i); err != nil {
+		if err := r.cell(ctx, c, plan.CellsTime(r.cells[i:], r.settings)); err != nil {
 			return fmt.Errorf("cell %d (%s, %s, %s, %d clients): %w", c.ID, c.Target.Name, c.Link, c.Mode.Name, c.Concurrency, err)
 		}
 	}
@@ -223,8 +233,8 @@ func (r *sweep) calibrate(ctx context.Context) error {
 	return r.results.Save(r.options.Out)
 }
 
-// cell measures one cell and keeps it.
-func (r *sweep) cell(ctx context.Context, c plan.Cell, left int) error {
+// cell measures one cell and keeps it; left is what the sweep takes from here.
+func (r *sweep) cell(ctx context.Context, c plan.Cell, left time.Duration) error {
 	prepare := pagecache.Warm
 	if r.settings.Cache == "cold" {
 		prepare = pagecache.Evict
@@ -241,8 +251,7 @@ func (r *sweep) cell(ctx context.Context, c plan.Cell, left int) error {
 	if r.pusher.Push(r.results) {
 		setup.WriteURL = series.WriteURL(r.options.Prometheus)
 	}
-	timeLeft := time.Duration(left) * plan.CellTime(r.settings)
-	measured, err := setup.Run(ctx, c, func(p record.Progress) { r.status.cell(c, len(r.cells), p, timeLeft) })
+	measured, err := setup.Run(ctx, c, func(p record.Progress) { r.status.cell(c, len(r.cells), p, left) })
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,17 @@ var profiles = map[string]map[string]string{
 		"MODES":       "full,1MiB",
 		"DURATION":    "5s",
 	},
+	// boost-2023 is the load test of the Boost team's study of March 2023: every
+	// client makes one request and has 30 minutes for it. Its pieces had 32 GiB;
+	// with PIECE_SIZE=32GiB give DURATION=24h too.
+	"boost-2023": {
+		"CONCURRENCY": "10,100,1000/full:1,8,16,32,64",
+		"LINKS":       "1gbit/40ms,10gbit/40ms",
+		"MODES":       "full,1MiB,10MiB,100MiB",
+		"REQUESTS":    "1",
+		"DURATION":    "30m",
+		"WARMUP":      "0s",
+	},
 }
 
 func profileNames() []string { return slices.Sorted(maps.Keys(profiles)) }

@@ -19,12 +19,13 @@ import (
 
 // Settings are the checked values of all variables.
 type Settings struct {
-	Concurrency []int         // clients, one entry a step of the sweep
+	Concurrency Concurrency   // clients, by mode
 	Links       []link.Spec   // links, in the order they are swept
 	Modes       []Mode        // what one request asks for
 	Targets     []Target      // what is measured
-	Duration    time.Duration // the measured window of a cell
+	Duration    time.Duration // the measured window of a cell, or the most it may last
 	Warmup      time.Duration // what runs before the window
+	Requests    int           // that each client makes; 0: as many as fit into the window
 	Repeat      int           // repetitions of each cell
 	Verify      float64       // share of requests whose bytes are checked, 0 to 1
 	Connections string        // reuse or fresh
@@ -161,6 +162,9 @@ func (s Settings) checkTogether() error {
 			return fmt.Errorf("MODES=%s: the range is larger than a piece, which holds %d bytes at PIECE_SIZE=%s; choose a smaller range or a larger PIECE_SIZE",
 				m.Name, unpadded, s.Text["PIECE_SIZE"])
 		}
+	}
+	if s.Requests > 0 && s.Warmup > 0 {
+		return fmt.Errorf("REQUESTS=%d: all of a client's requests count, so that none is left for a warm-up: give WARMUP=0s too", s.Requests)
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ func TestDefaultsAreTheDocumentedSweep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]int{1, 10, 100, 1000}, s.Concurrency); diff != "" {
+	if diff := cmp.Diff(Concurrency{Default: []int{1, 10, 100, 1000}}, s.Concurrency); diff != "" {
 		t.Error("concurrency", diff)
 	}
 	if len(s.Links) != 2 || s.Links[0].String() != "1gbit/40ms" || s.Links[1].String() != "10gbit/40ms" {
@@ -44,8 +44,20 @@ func TestConcurrencyIsASweepOrExactlyAList(t *testing.T) {
 		s, err := FromText(map[string]string{"CONCURRENCY": text})
 		if err != nil {
 			t.Errorf("CONCURRENCY=%q: %v", text, err)
-		} else if diff := cmp.Diff(want, s.Concurrency); diff != "" {
+		} else if diff := cmp.Diff(want, s.Concurrency.Default); diff != "" {
 			t.Errorf("CONCURRENCY=%q: %s", text, diff)
+		}
+	}
+}
+
+func TestAModeCanHaveItsOwnConcurrency(t *testing.T) {
+	s, err := FromText(map[string]string{"CONCURRENCY": "10/full:1,8/1024KiB:100", "MODES": "full,1MiB,10MiB"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range [][]int{{1, 8}, {1, 10, 100}, {1, 10}} {
+		if diff := cmp.Diff(want, s.Concurrency.Of(s.Modes[i])); diff != "" {
+			t.Errorf("%s: %s", s.Modes[i].Name, diff)
 		}
 	}
 }
@@ -58,6 +70,11 @@ func TestBadValuesAreRefusedInOneLineThatNamesTheVariable(t *testing.T) {
 		{"CONCURRENCY", "1,,2", "from 1"},
 		{"CONCURRENCY", "10,10", "twice"},
 		{"CONCURRENCY", "1000000", "50000"},
+		{"CONCURRENCY", "full:1,8", "other modes"},
+		{"CONCURRENCY", "1,2/3,4", "name the mode"},
+		{"CONCURRENCY", "1/ful:2", "want full or a range size"},
+		{"CONCURRENCY", "1/full:2/full:3", "full stands there twice"},
+		{"CONCURRENCY", "1/full:", "from 1"},
 		{"LINKS", "1gbit", "1gbit/40ms"},
 		{"LINKS", "1bit/40ms", "tc"},
 		{"LINKS", "1gbit/40ms,1gbit/40ms", "twice"},
@@ -72,6 +89,9 @@ func TestBadValuesAreRefusedInOneLineThatNamesTheVariable(t *testing.T) {
 		{"DURATION", "10", "such as 10s"},
 		{"DURATION", "-5s", "such as 10s"},
 		{"WARMUP", "soon", "such as 10s"},
+		{"REQUESTS", "0", "window"},
+		{"REQUESTS", "1", "WARMUP=0s"},
+		{"REQUESTS", "few", "window"},
 		{"REPEAT", "0", "from 1"},
 		{"VERIFY", "1.5", "0 to 1"},
 		{"VERIFY", "NaN", "0 to 1"},

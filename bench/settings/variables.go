@@ -16,11 +16,11 @@ import (
 
 // variables is the table of every variable, in the order that help shows them.
 var variables = []variable{
-	{"CONCURRENCY", "1000", "clients: one number sweeps 1, 10, 100, ... up to and including it; a list is exactly that", parseConcurrency},
+	{"CONCURRENCY", "1000", "clients: one number sweeps 1, 10, 100, ... up to and including it; a list is exactly that; /MODE:... adds one mode's own", parseConcurrency},
 	{"LINKS", "1gbit/40ms,10gbit/40ms", "links: rate/delay[/loss], or none", parseLinks},
 	{"MODES", "full,1MiB,10MiB,100MiB", "requests: full (the whole piece) or a range size", parseModes},
 	{"TARGETS", "raw,gateway", "the lab's targets, and/or name=http://host/piece/{piece}", parseTargets},
-	{"DURATION", "10s", "the measured window of a cell", func(s *Settings, v string) (err error) {
+	{"DURATION", "10s", "the measured window of a cell; where REQUESTS is a number, the most it may last", func(s *Settings, v string) (err error) {
 		s.Duration, err = parseDuration(v, time.Second, 24*time.Hour)
 		return err
 	}},
@@ -28,6 +28,7 @@ var variables = []variable{
 		s.Warmup, err = parseDuration(v, 0, time.Hour)
 		return err
 	}},
+	{"REQUESTS", "window", "requests of a client: window (as many as fit into it), or a number: the window ends with the last", parseRequests},
 	{"REPEAT", "1", "repetitions, target order alternating A B B A", func(s *Settings, v string) (err error) {
 		s.Repeat, err = parseCount(v, 1000)
 		return err
@@ -63,22 +64,74 @@ var variables = []variable{
 // connection, and a client address has 64511 ports.
 const MaxConcurrency = 50000
 
+// Concurrency is the sweep's numbers of clients, one a step.
+type Concurrency struct {
+	Default []int
+	Own     map[string][]int // of the modes, by name, that have their own
+}
+
+// Of returns the steps of a mode.
+func (c Concurrency) Of(mode Mode) []int {
+	if own, ok := c.Own[mode.Name]; ok {
+		return own
+	}
+	return c.Default
+}
+
+// parseConcurrency reads 10,100,1000/full:1,8,16. A slash, because a shell
+// would end the command at a semicolon, and run the rest of the sweep.
 func parseConcurrency(s *Settings, text string) error {
-	s.Concurrency = nil
-	for _, field := range strings.Split(strings.TrimSuffix(text, ","), ",") {
-		n, err := parseCount(strings.TrimSpace(field), MaxConcurrency)
+	s.Concurrency = Concurrency{}
+	for _, part := range strings.Split(text, "/") {
+		name, list, own := strings.Cut(part, ":")
+		if !own {
+			list = part
+		}
+		steps, err := parseSteps(list)
+		switch {
+		case err != nil:
+			return err
+		case !own && s.Concurrency.Default != nil:
+			return fmt.Errorf("two lists for all modes: name the mode of one, as in 10,100/full:1,8")
+		case !own:
+			s.Concurrency.Default = steps
+			continue
+		}
+		mode, err := parseMode(name)
 		if err != nil {
 			return err
 		}
-		if slices.Contains(s.Concurrency, n) {
-			return fmt.Errorf("%d stands there twice", n)
+		if s.Concurrency.Own[mode.Name] != nil {
+			return fmt.Errorf("%s stands there twice", mode.Name)
 		}
-		s.Concurrency = append(s.Concurrency, n)
+		if s.Concurrency.Own == nil {
+			s.Concurrency.Own = map[string][]int{}
+		}
+		s.Concurrency.Own[mode.Name] = steps
 	}
-	if !strings.Contains(text, ",") {
-		s.Concurrency = decadesTo(s.Concurrency[0])
+	if s.Concurrency.Default == nil {
+		return fmt.Errorf("no list for the other modes: put one in front, as in 10,100/full:1,8")
 	}
 	return nil
+}
+
+// parseSteps reads one list of clients.
+func parseSteps(text string) ([]int, error) {
+	var steps []int
+	for _, field := range strings.Split(strings.TrimSuffix(text, ","), ",") {
+		n, err := parseCount(strings.TrimSpace(field), MaxConcurrency)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(steps, n) {
+			return nil, fmt.Errorf("%d stands there twice", n)
+		}
+		steps = append(steps, n)
+	}
+	if !strings.Contains(text, ",") {
+		return decadesTo(steps[0]), nil
+	}
+	return steps, nil
 }
 
 // decadesTo returns 1, 10, 100, ... below n, and n.
@@ -105,22 +158,21 @@ func parseLinks(s *Settings, text string) error {
 	return nil
 }
 
+// FullMode is the name of the mode in which a request asks for a whole piece.
+const FullMode = "full"
+
 // Mode is what one request asks for.
 type Mode struct {
-	Name   string // full, or the range's size such as 1MiB
+	Name   string // FullMode, or the range's size such as 1MiB
 	Length int64  // bytes of a range; 0 for the full piece
 }
 
 func parseModes(s *Settings, text string) error {
 	s.Modes = nil
 	for _, field := range strings.Split(text, ",") {
-		m := Mode{Name: strings.TrimSpace(field)}
-		if m.Name != "full" {
-			n, err := bytesize.Parse(m.Name)
-			if err != nil {
-				return fmt.Errorf("want full or a range size: %w", err)
-			}
-			m = Mode{Name: bytesize.String(n), Length: n}
+		m, err := parseMode(field)
+		if err != nil {
+			return err
 		}
 		if slices.Contains(s.Modes, m) {
 			return fmt.Errorf("%s stands there twice", m.Name)
@@ -128,6 +180,17 @@ func parseModes(s *Settings, text string) error {
 		s.Modes = append(s.Modes, m)
 	}
 	return nil
+}
+
+func parseMode(text string) (Mode, error) {
+	if text = strings.TrimSpace(text); text == FullMode {
+		return Mode{Name: FullMode}, nil
+	}
+	n, err := bytesize.Parse(text)
+	if err != nil {
+		return Mode{}, fmt.Errorf("want full or a range size: %w", err)
+	}
+	return Mode{Name: bytesize.String(n), Length: n}, nil
 }
 
 // Target is one server that is measured.
@@ -175,6 +238,24 @@ func parseVerify(s *Settings, text string) error {
 		return fmt.Errorf("want a share from 0 to 1")
 	}
 	s.Verify = share
+	return nil
+}
+
+// maxRequests bounds what one cell may record of a client.
+const maxRequests = 1e6
+
+// untilWindowEnds is the value of REQUESTS with which clients go on until the
+// window ends.
+const untilWindowEnds = "window"
+
+func parseRequests(s *Settings, text string) (err error) {
+	if text == untilWindowEnds {
+		s.Requests = 0
+		return nil
+	}
+	if s.Requests, err = parseCount(text, maxRequests); err != nil {
+		return fmt.Errorf("want %s, or a whole number from 1 to %.0f", untilWindowEnds, maxRequests)
+	}
 	return nil
 }
 

@@ -10,6 +10,7 @@
 //   MODE         full   whole pieces, or the size of the ranges (1MiB)
 //   CONCURRENCY  10     clients; their starts are spread over half the warm-up
 //   DURATION     10s    the measured window
+//   REQUESTS     0      as many as fit into it; else how many each client makes: the window ends with the last of them
 //   WARMUP       2s     what runs before it
 //   VERIFY       0      share of requests whose bytes are checked
 //   CONNECTIONS  reuse  or fresh: a new connection for each request
@@ -21,7 +22,7 @@
 //   RUN, TARGET, LINK, REPETITION   tags of every metric, beside mode and concurrency
 import { Client } from 'k6/x/retrieval';
 
-const env = { MODE: 'full', CONCURRENCY: '10', DURATION: '10s', WARMUP: '2s', ...__ENV };
+const env = { MODE: 'full', CONCURRENCY: '10', DURATION: '10s', WARMUP: '2s', REQUESTS: '0', ...__ENV };
 
 const client = new Client({
   url: env.URL,
@@ -39,12 +40,17 @@ const client = new Client({
   progress: env.PROGRESS,
 });
 
+const most = env.WARMUP + env.DURATION; // written side by side, Go durations add up: 2s10s
+const executor =
+  env.REQUESTS === '0'
+    ? { executor: 'constant-vus', duration: most }
+    : { executor: 'per-vu-iterations', iterations: Number(env.REQUESTS), maxDuration: most };
+
 export const options = {
   scenarios: {
     retrieval: {
-      executor: 'constant-vus',
+      ...executor,
       vus: Number(env.CONCURRENCY),
-      duration: env.WARMUP + env.DURATION, // written side by side, Go durations add up: 2s10s
       gracefulStop: '0s', // what still runs is recorded as cut
     },
   },
