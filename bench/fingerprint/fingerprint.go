@@ -1,74 +1,58 @@
-// Package fingerprint says what machine and which versions a run was made with.
-// It holds no user names and no secrets.
+// Package fingerprint says what machine and which versions a run was made with:
+// what two runs must have in common for their figures to be compared, and
+// nothing that changes by itself. It holds no user names, no host names, no
+// addresses and no serial numbers.
 package fingerprint
 
 import (
-	"fmt"
 	"os"
-	"os/exec"
-	"runtime"
+	"path/filepath"
 	"strings"
 
 	"github.com/prometheus/procfs"
-	"golang.org/x/sys/unix"
+	"github.com/prometheus/procfs/sysfs"
 )
 
-// Version is piecebench's own.
-const Version = "0.1.0"
-
-// Collect returns the fingerprint. What cannot be read is left out.
-func Collect(k6 string) map[string]string {
-	f := map[string]string{
-		"piecebench": Version,
-		"go":         runtime.Version(),
-		"cpus":       fmt.Sprint(runtime.NumCPU()),
-		"arch":       runtime.GOARCH,
-	}
-	set := func(key, value string) {
-		if value = strings.TrimSpace(value); value != "" {
-			f[key] = value
-		}
-	}
-	if fs, err := procfs.NewDefaultFS(); err == nil {
-		if cpus, err := fs.CPUInfo(); err == nil && len(cpus) > 0 {
-			set("cpu", cpus[0].ModelName)
-		}
-		if mem, err := fs.Meminfo(); err == nil && mem.MemTotalBytes != nil {
-			set("memory", fmt.Sprintf("%.1f GiB", float64(*mem.MemTotalBytes)/(1<<30)))
-		}
-	}
-	var name unix.Utsname
-	if unix.Uname(&name) == nil {
-		set("kernel", unix.ByteSliceToString(name.Release[:]))
-	}
-	set("os", osRelease())
-	for _, sysctl := range []string{"tcp_congestion_control", "tcp_rmem", "tcp_wmem", "tcp_no_metrics_save"} {
-		if data, err := os.ReadFile("/proc/sys/net/ipv4/" + sysctl); err == nil {
-			set("net.ipv4."+sysctl, strings.Join(strings.Fields(string(data)), " "))
-		}
-	}
-	set("k6", firstLine(k6, "version"))
-	set("nginx", strings.TrimPrefix(firstLine("nginx", "-v"), "nginx version: "))
-	set("nginx", os.Getenv("LAB_NGINX")) // the image, where nginx is in a container of its own
-	return f
+// Parts are what a fingerprint describes beside the machine.
+type Parts struct {
+	K6       string   // path of the k6 binary; the lab's own programs are beside it, if they are here
+	Manifest string   // path of the dataset's pieces.json
+	Servers  []string // URLs of what is measured; they are not contacted
 }
 
-// osRelease returns the distribution's name from os-release(5).
-func osRelease() string {
-	data, _ := os.ReadFile("/etc/os-release")
-	for _, line := range strings.Split(string(data), "\n") {
-		if value, ok := strings.CutPrefix(line, "PRETTY_NAME="); ok {
-			return strings.Trim(value, `"`)
-		}
-	}
-	return ""
+// Collect returns the fingerprint as seen from the clients' end of the link,
+// where it is called. What cannot be read is left out.
+func Collect(p Parts) map[string]string {
+	f := facts{root: "/", values: map[string]string{}}
+	f.machine()
+	f.sysctls()
+	f.network(p.Servers)
+	f.data(p.Manifest)
+	f.versions(p.K6)
+	return f.values
 }
 
-func firstLine(name string, args ...string) string {
-	out, err := exec.Command(name, args...).CombinedOutput()
+// facts are a fingerprint in the making.
+type facts struct {
+	root   string // holds proc and sys
+	values map[string]string
+}
+
+// set takes a value, unless there is none.
+func (f facts) set(key, value string) {
+	if value = strings.Join(strings.Fields(value), " "); value != "" {
+		f.values[key] = value
+	}
+}
+
+// read returns the text of a file below the root, empty if there is none.
+func (f facts) read(path ...string) string {
+	text, err := os.ReadFile(filepath.Join(append([]string{f.root}, path...)...))
 	if err != nil {
 		return ""
 	}
-	line, _, _ := strings.Cut(string(out), "\n")
-	return line
+	return strings.TrimSpace(string(text))
 }
+
+func (f facts) proc() (procfs.FS, error) { return procfs.NewFS(filepath.Join(f.root, "proc")) }
+func (f facts) sys() (sysfs.FS, error)   { return sysfs.NewFS(filepath.Join(f.root, "sys")) }

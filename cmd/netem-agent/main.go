@@ -18,6 +18,7 @@ import (
 
 	"piecebench/netem"
 	"piecebench/netem/stubstatus"
+	"piecebench/version"
 )
 
 func main() {
@@ -29,6 +30,7 @@ func main() {
 serves an API to set and measure the link (GET and PUT /link, GET /procs, /blob,
 /metrics, /healthz). The link is none until it is set. On SIGTERM or SIGINT
 everything is put back as it was; if it is killed, the traffic stays shaped or stops.`,
+		Version:       version.String(),
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"piecebench/gateway"
+	"piecebench/version"
 )
 
 // failure is an error of exit code 1.
@@ -37,6 +38,7 @@ func command() *cobra.Command {
 		Short: "Serves Filecoin pieces over HTTP",
 		Long: "Serves GET and HEAD /piece/{piece CID v1 or v2} from unsealed sectors or flat files,\n" +
 			"and /metrics and /healthz. SIGHUP reloads the manifest, SIGTERM drains and stops.",
+		Version:       version.String(),
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,

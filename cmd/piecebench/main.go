@@ -9,6 +9,8 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"piecebench/version"
 )
 
 // problem is an error of exit code 1: the command worked, and what it looked
@@ -19,6 +21,7 @@ func main() {
 	root := &cobra.Command{
 		Use:           "piecebench",
 		Short:         "Measures how well a piece gateway serves retrievals",
+		Version:       version.String(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}

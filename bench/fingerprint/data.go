@@ -1,0 +1,95 @@
+package fingerprint
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/procfs"
+)
+
+// data describes the dataset and what holds it.
+func (f facts) data(manifest string) {
+	text, err := os.ReadFile(manifest)
+	if err != nil {
+		return
+	}
+	// 64 bits tell datasets apart, and are short enough to read out.
+	f.set("dataset", fmt.Sprintf("pieces.json sha256 %.8x", sha256.Sum256(text)))
+	folder, err := filepath.Abs(filepath.Dir(manifest))
+	if err == nil {
+		folder, err = filepath.EvalSymlinks(folder)
+	}
+	if err != nil {
+		return
+	}
+	mount := f.mountOf(folder)
+	if mount == nil {
+		return
+	}
+	f.set("file system", mount.FSType) // its source may name a host
+	f.set("disk", f.disk(mount.MajorMinorVer))
+}
+
+// mountOf returns the mount that a path lies on: the last of those with the
+// longest mount point.
+func (f facts) mountOf(path string) (found *procfs.MountInfo) {
+	proc, err := f.proc()
+	if err != nil {
+		return nil
+	}
+	mounts, err := proc.GetMounts()
+	if err != nil {
+		return nil
+	}
+	for _, m := range mounts {
+		below := m.MountPoint == "/" || m.MountPoint == path || strings.HasPrefix(path, m.MountPoint+"/")
+		if below && (found == nil || len(m.MountPoint) >= len(found.MountPoint)) {
+			found = m
+		}
+	}
+	return found
+}
+
+// disk describes a block device: its model, size, and how the kernel drives it.
+// It is empty where there is none, as for tmpfs.
+func (f facts) disk(majorMinor string) string {
+	link := filepath.Join(f.root, "sys/dev/block", majorMinor)
+	device, err := filepath.EvalSymlinks(link)
+	if err != nil {
+		return ""
+	}
+	at, err := filepath.Rel(f.root, device)
+	if err != nil {
+		return ""
+	}
+	sectors, err := strconv.ParseInt(f.read(at, "size"), 10, 64)
+	if err != nil {
+		return ""
+	}
+	const sector = 512 // bytes, whatever the disk's own: Documentation/ABI/stable/sysfs-block
+	parts := []string{fmt.Sprintf("%.0f GB", float64(sectors)*sector/1e9)}
+	if model := f.read(at, "device/model"); model != "" {
+		parts = append([]string{model}, parts...)
+	}
+	queue := filepath.Join(at, "queue")
+	if f.read(queue, "scheduler") == "" {
+		queue = filepath.Join(filepath.Dir(at), "queue") // a partition has its disk's
+	}
+	switch f.read(queue, "rotational") {
+	case "0":
+		parts = append(parts, "not rotating")
+	case "1":
+		parts = append(parts, "rotating")
+	}
+	if scheduler := f.read(queue, "scheduler"); scheduler != "" {
+		parts = append(parts, "scheduler "+chosen(scheduler))
+	}
+	if ahead := f.read(queue, "read_ahead_kb"); ahead != "" {
+		parts = append(parts, "read-ahead "+ahead+" KiB")
+	}
+	return strings.Join(parts, ", ")
+}
