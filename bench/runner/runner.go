@@ -25,6 +25,7 @@ import (
 	"piecebench/netem/client"
 	"piecebench/netem/link"
 	"piecebench/piece"
+	"piecebench/version"
 )
 
 // Options are what a run needs beside its settings.
@@ -168,13 +169,22 @@ func (r *sweep) open() error {
 	r.results = &result.Run{
 		Schema:      result.SchemaVersion,
 		ID:          filepath.Base(r.options.Out),
-		Piecebench:  fingerprint.Version,
+		Piecebench:  version.Number,
 		Started:     time.Now().UTC(),
 		Settings:    r.settings.Text,
-		Fingerprint: fingerprint.Collect(r.options.K6),
+		Fingerprint: fingerprint.Collect(r.parts()),
 		Planned:     len(r.cells),
 	}
 	return r.results.Save(r.options.Out)
+}
+
+// parts are what the fingerprint describes.
+func (r *sweep) parts() fingerprint.Parts {
+	p := fingerprint.Parts{K6: r.options.K6, Manifest: r.options.Manifest}
+	for _, t := range r.settings.Targets {
+		p.Servers = append(p.Servers, t.URL)
+	}
+	return p
 }
 
 // run calibrates every link before the first cell, so that a bad one is known
