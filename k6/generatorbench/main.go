@@ -39,7 +39,7 @@ func main() {
 	flag.IntVar(&s.repeat, "repeat", 5, "repetitions, whose median counts")
 	flag.IntVar(&s.clients, "clients", 8, "parallel clients")
 	flag.DurationVar(&s.duration, "duration", 4*time.Second, "of one run")
-	flag.DurationVar(&s.soak, "soak", 0, "instead, download 1 MiB ranges with 1000 clients for so long, and watch for failures and growth")
+	flag.DurationVar(&s.soak, "soak", 0, "instead, download 1 MiB ranges with 1000 clients for so long (1m or more: the first seconds are start-up), and watch for failures and growth")
 	flag.Parse()
 	err := run(s)
 	if err != nil {
