@@ -3,12 +3,15 @@
 
 BINARIES := piecebench piece-gateway netem-agent k6
 
+# The git commit that the binaries and images say they are of.
+export PIECEBENCH_REVISION := $(shell git --no-optional-locks describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
+
 .PHONY: help build bench bench-gateway bench-generator test plan up down report compare clean setup
 .DEFAULT_GOAL := help
 
 help: ## what there is to make, and the variables of a run
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
-	@echo; echo "Variables of make bench:"; test -x bin/piecebench && bin/piecebench variables || echo "  (make build shows them here)"
+	@echo; echo "Variables of make bench:"; test -x bin/piecebench && bin/piecebench variables || docker run --rm --network none piecebench/bench variables 2>/dev/null || echo "  (make build shows them here)"
 
 bench: ## the whole sweep: dataset, lab, cells, report; the report's path comes last
 	@scripts/lab bench
@@ -38,10 +41,13 @@ build: $(BINARIES:%=bin/%) ## the binaries, into bin/
 
 # go build knows what has changed; asking it is cheap.
 .PHONY: $(BINARIES:%=bin/%)
+# k6 says its own version: it is not linked anew with every commit.
+STAMP := -X piecebench/version.Revision=$(PIECEBENCH_REVISION)
 bin/k6: PACKAGE := ./k6
+bin/k6: STAMP :=
 bin/%: PACKAGE ?= ./cmd/$(@F)
 $(BINARIES:%=bin/%): | bin
-	@go build -o $@ $(PACKAGE)
+	@go build -ldflags '$(STAMP)' -o $@ $(PACKAGE)
 bin/piecebench: bench/report/assets/echarts.min.js
 bin:
 	@mkdir bin
