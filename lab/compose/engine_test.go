@@ -1,0 +1,201 @@
+package compose_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// composeModule is built where Docker has no compose plugin.
+const composeModule = "github.com/docker/compose/v2@v2.40.3"
+
+// engine is a Docker engine with compose, as the environment that its client
+// and make need to reach it.
+type engine struct{ env []string }
+
+// needEngine returns the engine that runs here, or starts Debian's for the test
+// and gives it stand-ins for the public images.
+func needEngine(t *testing.T) engine {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("SKIPPED: needs root, to let containers choose a congestion control and to start a Docker engine")
+	}
+	needTools(t, "docker")
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache = filepath.Join(cache, "piecebench")
+	var e engine
+	if e.run("docker", "version").err != nil {
+		needTools(t, "dockerd", "debootstrap", "iptables-save")
+		e = startEngine(t, filepath.Join(cache, "engine"))
+		defer e.must(t, filepath.Join(checkout(t), "scripts", "standin-images"))
+	}
+	if e.run("docker", "compose", "version").err != nil {
+		config := filepath.Join(cache, "docker-config")
+		buildCompose(t, filepath.Join(config, "cli-plugins", "docker-compose"))
+		e.env = append(e.env, "DOCKER_CONFIG="+config)
+	}
+	return e
+}
+
+func needTools(t *testing.T, tools ...string) {
+	t.Helper()
+	for _, tool := range tools {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("SKIPPED: needs %s: scripts/setup test installs it", tool)
+		}
+	}
+}
+
+// startEngine starts dockerd, which ends with the test. Its images stay in the
+// folder data, so that the next test has them.
+func startEngine(t *testing.T, data string) engine {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "piecebench-engine") // t.TempDir is too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket := "unix://" + filepath.Join(dir, "docker.sock")
+	log, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	restoreNetwork(t)
+	daemon := exec.Command("dockerd", "--data-root", data, "--exec-root", filepath.Join(dir, "exec"), "--pidfile", filepath.Join(dir, "pid"), "--host", socket)
+	daemon.Stdout, daemon.Stderr = log, log
+	if err := daemon.Start(); err != nil {
+		t.Fatal(err)
+	}
+	exited := make(chan error, 1)
+	go func() { exited <- daemon.Wait() }()
+	t.Cleanup(func() {
+		_ = daemon.Process.Signal(syscall.SIGTERM) // an error means that it has ended
+		<-exited
+		if t.Failed() {
+			t.Log("the engine's log:", log.Name())
+		} else if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	e := engine{env: []string{"DOCKER_HOST=" + socket}}
+	for deadline := time.Now().Add(time.Minute); e.run("docker", "version").err != nil; time.Sleep(100 * time.Millisecond) {
+		select {
+		case err := <-exited:
+			exited <- err
+			t.Fatalf("dockerd does not start (%v): see %s", err, log.Name())
+		default:
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("dockerd does not answer: see %s", log.Name())
+		}
+	}
+	return e
+}
+
+// restoreNetwork has the end of the test put back what dockerd changes on the
+// host and leaves changed: a bridge, firewall rules, forwarding.
+func restoreNetwork(t *testing.T) {
+	t.Helper()
+	rules, err := exec.Command("iptables-save").Output()
+	if err != nil {
+		t.Fatal("iptables-save:", err)
+	}
+	const forwarding = "/proc/sys/net/ipv4/ip_forward"
+	forward, err := os.ReadFile(forwarding)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, bridge := os.Stat("/sys/class/net/docker0")
+	t.Cleanup(func() {
+		restore := exec.Command("iptables-restore")
+		restore.Stdin = bytes.NewReader(rules)
+		if out, err := restore.CombinedOutput(); err != nil {
+			t.Errorf("iptables-restore: %v: %s", err, out)
+		}
+		if err := os.WriteFile(forwarding, forward, 0); err != nil {
+			t.Error(err)
+		}
+		if bridge != nil {
+			if out, err := exec.Command("ip", "link", "del", "docker0").CombinedOutput(); err != nil {
+				t.Errorf("removing docker0: %v: %s", err, out)
+			}
+		}
+	})
+}
+
+// buildCompose builds compose from its module, which has to be the main one:
+// its go.mod excludes versions.
+func buildCompose(t *testing.T, plugin string) {
+	t.Helper()
+	if _, err := os.Stat(plugin); err == nil {
+		return
+	}
+	download := exec.Command("go", "mod", "download", "-json", composeModule)
+	download.Dir = t.TempDir()
+	out, err := download.Output()
+	if err != nil {
+		t.Fatalf("go mod download %s: %v: %s", composeModule, err, out)
+	}
+	var module struct{ Dir, Version string }
+	if err := json.Unmarshal(out, &module); err != nil {
+		t.Fatal(err)
+	}
+	build := exec.Command("go", "build", "-buildvcs=false", "-ldflags", "-X github.com/docker/compose/v2/internal.Version="+module.Version, "-o", plugin, "./cmd")
+	build.Dir = module.Dir
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("building compose: %v: %s", err, out)
+	}
+}
+
+// output is what a command came to.
+type output struct {
+	stdout, stderr string
+	err            error
+}
+
+func (o output) String() string { return fmt.Sprintf("%v\n%s%s", o.err, o.stdout, o.stderr) }
+
+func (e engine) command(argv ...string) *exec.Cmd {
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Env = append(os.Environ(), e.env...)
+	return cmd
+}
+
+func (e engine) run(argv ...string) output { return capture(e.command(argv...)) }
+
+func capture(cmd *exec.Cmd) output {
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	return output{stdout.String(), stderr.String(), err}
+}
+
+// must returns what a command prints, one field a line.
+func (e engine) must(t *testing.T, argv ...string) []string {
+	t.Helper()
+	out := e.run(argv...)
+	if out.err != nil {
+		t.Fatalf("%s: %s", strings.Join(argv, " "), out)
+	}
+	return strings.Fields(out.stdout)
+}
+
+// checkout is the folder of this project.
+func checkout(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
