@@ -21,7 +21,7 @@ func TestContainersAreThisLab(t *testing.T) {
 			t.Errorf("docker-compose.yml has no %q: %s", text, what)
 		}
 	}
-	for _, setting := range append(tcpSettings, "net.ipv4.tcp_congestion_control="+congestionControl) {
+	for _, setting := range append(tcpSettings, "net.ipv4.tcp_congestion_control="+CongestionControl) {
 		name, value, _ := strings.Cut(setting, "=")
 		want("\n  "+name+": "+value+"\n", "the native lab sets it")
 	}

@@ -23,10 +23,10 @@ var tcpSettings = []string{
 	"net.ipv4.tcp_tw_reuse=1",
 }
 
-// congestionControl is what nearly every server on the internet runs; bbr
-// without the fq qdisc paces each socket with timers, and 128 flows over
-// 10 Gbit/s fall to a fifth.
-const congestionControl = "cubic"
+// CongestionControl is the lab's, at both ends of the link, and what nearly
+// every server on the internet runs; bbr without the fq qdisc paces each socket
+// with timers, and 128 flows over 10 Gbit/s fall to a fifth.
+const CongestionControl = "cubic"
 
 // build makes both namespaces and joins them.
 func (l Lab) build(c commands) error {
@@ -76,10 +76,10 @@ func (l Lab) setCongestionControl(c commands) (err error) {
 		return err
 	}
 	allowed := strings.Fields(string(data))
-	if !slices.Contains(allowed, congestionControl) {
+	if !slices.Contains(allowed, CongestionControl) {
 		before := strings.Join(allowed, " ")
-		if err := c.run("sysctl", "-qw", allowedCongestionControl+"="+before+" "+congestionControl); err != nil {
-			return fmt.Errorf("the kernel has no %s congestion control: %w", congestionControl, err)
+		if err := c.run("sysctl", "-qw", allowedCongestionControl+"="+before+" "+CongestionControl); err != nil {
+			return fmt.Errorf("the kernel has no %s congestion control: %w", CongestionControl, err)
 		}
 		defer func() {
 			if restored := c.run("sysctl", "-qw", allowedCongestionControl+"="+before); err == nil {
@@ -88,7 +88,7 @@ func (l Lab) setCongestionControl(c commands) (err error) {
 		}()
 	}
 	for _, ns := range []string{l.ServerNamespace(), l.ClientNamespace()} {
-		if err := c.in(ns, "sysctl", "-qw", "net.ipv4.tcp_congestion_control="+congestionControl); err != nil {
+		if err := c.in(ns, "sysctl", "-qw", "net.ipv4.tcp_congestion_control="+CongestionControl); err != nil {
 			return err
 		}
 	}

@@ -10,16 +10,16 @@ import (
 	"syscall"
 )
 
-// tools are the programs that a lab needs besides piecebench's own, with the
+// Tools are the programs that a lab needs besides piecebench's own, with the
 // Debian package of each.
-var tools = map[string]string{"ip": "iproute2", "tc": "iproute2", "sysctl": "procps", "nginx": "nginx-light", "setpriv": "util-linux"}
+var Tools = map[string]string{"ip": "iproute2", "tc": "iproute2", "sysctl": "procps", "nginx": "nginx-light", "setpriv": "util-linux"}
 
 // CheckHost refuses a machine that cannot run a native lab, naming the mend.
 func CheckHost() error {
 	if os.Geteuid() != 0 {
 		return errors.New("the native lab makes network namespaces and needs root: run it with sudo")
 	}
-	for tool, pkg := range tools {
+	for tool, pkg := range Tools {
 		if _, err := exec.LookPath(tool); err != nil {
 			return fmt.Errorf("%s is missing: install the package %s (scripts/setup does)", tool, pkg)
 		}

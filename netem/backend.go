@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"piecebench/netem/client"
 	"piecebench/netem/delayline"
+	"piecebench/netem/kernelmodule"
 	"piecebench/netem/link"
 )
 
@@ -80,20 +80,8 @@ func (d *device) probe(params ...string) error {
 
 // mend names what to do about a missing kernel module.
 func mend(module string) string {
-	release := "$(uname -r)"
+	osRelease, _ := os.ReadFile("/etc/os-release") // a minimal image has none
 	var uts unix.Utsname
-	if unix.Uname(&uts) == nil {
-		release = unix.ByteSliceToString(uts.Release[:])
-	}
-	install := "install linux-modules-extra-" + release + " or kernel-modules-extra-" + release
-	if text, err := os.ReadFile("/etc/os-release"); err == nil {
-		like := string(text)
-		switch {
-		case strings.Contains(like, "ID=ubuntu"), strings.Contains(like, "ID=debian"):
-			install = "apt-get install linux-modules-extra-" + release
-		case strings.Contains(like, "ID=fedora"), strings.Contains(like, "rhel"):
-			install = "dnf install kernel-modules-extra-" + release
-		}
-	}
-	return "modprobe " + module + ", after " + install + " where it is missing"
+	_ = unix.Uname(&uts)
+	return kernelmodule.Mend(module, string(osRelease), unix.ByteSliceToString(uts.Release[:]))
 }
