@@ -16,13 +16,14 @@ import (
 // format is one way to write a report.
 type format struct {
 	name, file string
-	make       func(*result.Run) ([]byte, error)
+	make       func(dir string, run *result.Run) ([]byte, error)
 }
 
 var formats = []format{
-	{"html", "report.html", HTML},
-	{"md", "report.md", func(run *result.Run) ([]byte, error) { return []byte(Markdown(run)), nil }},
-	{"svg", "report.svg", Picture},
+	{"html", "report.html", func(_ string, run *result.Run) ([]byte, error) { return HTML(run) }},
+	{"md", "report.md", func(_ string, run *result.Run) ([]byte, error) { return []byte(Markdown(run)), nil }},
+	{"svg", "report.svg", func(_ string, run *result.Run) ([]byte, error) { return Picture(run) }},
+	{"boost-2023", "boost-2023.md", Boost2023},
 }
 
 // Write makes report.html and report.md, or makes them anew, in a run's folder.
@@ -35,15 +36,15 @@ func Write(dir string) error {
 	return err
 }
 
-// WriteFormats writes the named formats (html, md, svg) into the run's folder
+// WriteFormats writes the named formats (html, md, svg, boost-2023) into the run's folder
 // and returns the paths of the files.
 func WriteFormats(dir string, run *result.Run, names ...string) (paths []string, err error) {
 	for _, name := range names {
 		i := slices.IndexFunc(formats, func(f format) bool { return f.name == name })
 		if i < 0 {
-			return paths, fmt.Errorf("report format %q is not known: use html, md, svg or text", name)
+			return paths, fmt.Errorf("report format %q is not known: use html, md, svg, boost-2023 or text", name)
 		}
-		data, err := formats[i].make(run)
+		data, err := formats[i].make(dir, run)
 		if err != nil {
 			return paths, err
 		}

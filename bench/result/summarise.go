@@ -50,7 +50,7 @@ func Summarise(rows iter.Seq2[record.Request, error], window record.Window, cell
 		if r.StartUnixNs >= window.EndNs {
 			continue
 		}
-		cut := r.Outcome == string(record.Cut) || end > window.EndNs
+		cut := isCut(r, window)
 		all.add(r, cut, window)
 		if r.StartUnixNs >= window.StartNs {
 			inside.add(r, cut, window)
@@ -89,34 +89,15 @@ type cohort struct {
 
 func (c *cohort) add(r record.Request, cut bool, window record.Window) {
 	c.size++
-	age := min(r.DurationNs, window.EndNs-r.StartUnixNs)
-	ok := !cut && r.Outcome == string(record.OK)
 	if !cut {
 		c.ended++
-		if !ok {
+		if r.Outcome != string(record.OK) {
 			c.failed++
 		}
 	}
-	observe(&c.duration, age, ok)
-
-	// The first byte of an error, or of the wrong range, is not the first byte
-	// of what was asked for. The clock of a request that is still without one
-	// started when it was written, so after connecting.
-	wrong := r.Outcome == string(record.Status) || r.Outcome == string(record.Range)
-	if r.TTFBNs > 0 {
-		observe(&c.ttfb, r.TTFBNs, !wrong)
-	} else {
-		observe(&c.ttfb, max(0, age-r.ConnectNs-r.TLSNs), false)
-	}
-}
-
-func observe(s *stats.Survival, ns int64, ended bool) {
-	ms := float64(ns) / 1e6
-	if ended {
-		s.Ended(ms)
-	} else {
-		s.Censored(ms)
-	}
+	seen := TimesOf(r, window)
+	seen.Duration.AddTo(&c.duration)
+	seen.TTFB.AddTo(&c.ttfb)
 }
 
 func quantiles(s *stats.Survival) Quantiles {

@@ -195,3 +195,44 @@ func BenchmarkQuantileOfAMillion(b *testing.B) {
 		s.Quantile(0.99)
 	}
 }
+
+func TestMeanAndExtremes(t *testing.T) {
+	same := func(age float64) float64 { return age }
+	rate := func(age float64) float64 { return 1 / age }
+	for _, c := range []struct {
+		name            string
+		ended, censored []float64
+		of              func(float64) float64
+		mean            float64
+		bound           bool
+		least, greatest float64
+		greatestBound   bool
+	}{
+		{"without censoring", []float64{4, 1, 2, 1}, nil, same, 2, false, 1, 4, false},
+		// The share that the one censored at 1.5 stands for goes to 2 and 4, which come after it.
+		{"censored in between", []float64{1, 2, 4}, []float64{1.5}, same, 0.25*1 + 0.375*2 + 0.375*4, false, 1, 4, false},
+		{"the greatest is censored", []float64{1, 2}, []float64{10, 5}, same, 0.25*1 + 0.25*2 + 0.5*10, true, 1, 10, true},
+		{"a falling function of it", []float64{1, 2}, []float64{10, 5}, rate, 0.25 + 0.25/2 + 0.5/10, true, 1, 10, true},
+		{"nothing ended", nil, []float64{3, 8}, same, 8, true, 8, 8, true},
+	} {
+		var s Survival
+		for _, age := range c.ended {
+			s.Ended(age)
+		}
+		for _, age := range c.censored {
+			s.Censored(age)
+		}
+		if mean, bound, ok := s.Mean(c.of); !ok || math.Abs(mean-c.mean) > 1e-12 || bound != c.bound {
+			t.Errorf("%s: mean %v, bound %v, %v; want %v, %v", c.name, mean, bound, ok, c.mean, c.bound)
+		}
+		if least, _, _ := s.Quantile(0); least != c.least {
+			t.Errorf("%s: the least is %v, want %v", c.name, least, c.least)
+		}
+		if greatest, bound, _ := s.Quantile(1); greatest != c.greatest || bound != c.greatestBound {
+			t.Errorf("%s: the greatest is %v, bound %v; want %v, %v", c.name, greatest, bound, c.greatest, c.greatestBound)
+		}
+	}
+	if _, _, ok := new(Survival).Mean(same); ok {
+		t.Error("nothing was seen, and there is a mean")
+	}
+}

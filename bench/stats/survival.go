@@ -3,6 +3,7 @@ package stats
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 )
 
@@ -42,40 +43,73 @@ func (s *Survival) Len() (all, ended int) { return len(s.obs), s.ended }
 // as 90 of 100 for p = 0.9. It is less than one rank below a billion observations.
 const rankSlack = 1e-9
 
-// Quantile returns the smallest age by which at least a share p (0 < p < 1)
-// has ended. Where too much is censored for that to be known, it returns the
-// greatest age seen and bound = true: the quantile lies above it. ok is
-// false when there are no observations.
+// Quantile returns the smallest age by which at least a share p (0 to 1) has
+// ended: with 0 the smallest that was seen to end, with 1 the greatest. Where
+// too much is censored for that to be known, it returns the greatest age seen
+// and bound = true: the quantile lies above it. ok is false when there are no
+// observations.
 //
 // An observation censored at the age at which another ended is taken to be
 // longer. Without censoring the result is the inverse of the empirical
 // distribution function: the ceil(p*n)-th smallest value, never an
 // interpolated one (type 1 of Hyndman and Fan, Am. Stat. 50, 1996).
 func (s *Survival) Quantile(p float64) (age float64, bound, ok bool) {
-	n := len(s.obs)
-	if n == 0 {
+	if len(s.obs) == 0 {
 		return 0, false, false
 	}
-	s.sort()
-	// Between two censored observations the product telescopes to a ratio of
-	// two counts, so rounding grows with the censored ones only.
-	surviving, atRiskThen := 1.0, n
-	for i := 0; i < n; {
-		if s.obs[i].censored {
-			surviving *= float64(n-i) / float64(atRiskThen)
-			atRiskThen = n - i - 1
-			i++
-			continue
-		}
-		at := s.obs[i].age
-		for i < n && !s.obs[i].censored && s.obs[i].age == at {
-			i++
-		}
-		if 1-surviving*float64(n-i)/float64(atRiskThen) >= p-rankSlack {
-			return at, false, true
+	for age, share := range s.steps() {
+		if share >= p-rankSlack {
+			return age, false, true
 		}
 	}
-	return s.obs[n-1].age, true, true
+	return s.obs[len(s.obs)-1].age, true, true
+}
+
+// Mean returns the mean of a function of the age, which must be monotonic.
+// Where the greatest ages are censored, it takes the share that they stand for
+// to have ended at the greatest, and bound is true: the mean is a lower bound
+// of a growing function, an upper one of a falling one. ok is false when there
+// are no observations. Without censoring it is the arithmetic mean.
+func (s *Survival) Mean(of func(age float64) float64) (mean float64, bound, ok bool) {
+	if len(s.obs) == 0 {
+		return 0, false, false
+	}
+	before := 0.0
+	for age, share := range s.steps() {
+		mean += (share - before) * of(age)
+		before = share
+	}
+	if rest := 1 - before; rest > rankSlack {
+		return mean + rest*of(s.obs[len(s.obs)-1].age), true, true
+	}
+	return mean, false, true
+}
+
+// steps yields each age at which something ended, ascending, with the
+// estimated share that has ended by then. After it, s.obs is sorted.
+func (s *Survival) steps() iter.Seq2[float64, float64] {
+	s.sort()
+	return func(yield func(age, share float64) bool) {
+		n := len(s.obs)
+		// Between two censored observations the product telescopes to a ratio of
+		// two counts, so rounding grows with the censored ones only.
+		surviving, atRiskThen := 1.0, n
+		for i := 0; i < n; {
+			if s.obs[i].censored {
+				surviving *= float64(n-i) / float64(atRiskThen)
+				atRiskThen = n - i - 1
+				i++
+				continue
+			}
+			at := s.obs[i].age
+			for i < n && !s.obs[i].censored && s.obs[i].age == at {
+				i++
+			}
+			if !yield(at, 1-surviving*float64(n-i)/float64(atRiskThen)) {
+				return
+			}
+		}
+	}
 }
 
 func (s *Survival) sort() {

@@ -15,10 +15,12 @@ func reportCommand() *cobra.Command {
 		Use:   "report RUN_DIR",
 		Short: "Make a run's report anew from its folder",
 		Long: `Make a run's report anew from its folder: report.html and report.md, or one of
-  html  a page with charts, that needs no network
-  md    tables for an issue
-  svg   a picture of the first link's goodput
-  text  the summary, printed`,
+  html        a page with charts, that needs no network
+  md          tables for an issue
+  svg         a picture of the first link's goodput
+  boost-2023  the table of the Boost team's study of 2023: latency and bandwidth as
+              average, least, median, most, P(90) and P(95); from the requests' records
+  text        the summary, printed`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return fmt.Errorf("report takes one argument, the folder of a run; got %d", len(args))
@@ -46,6 +48,6 @@ func reportCommand() *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "", "html, md, svg or text (default html and md)")
+	cmd.Flags().StringVar(&format, "format", "", "html, md, svg, boost-2023 or text (default html and md)")
 	return cmd
 }

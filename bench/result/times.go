@@ -1,0 +1,58 @@
+package result
+
+import (
+	"piecebench/bench/stats"
+	"piecebench/k6/x/retrieval/record"
+)
+
+// Times are what one request shows of its times by the end of the window.
+type Times struct {
+	TTFB     Time
+	Duration Time
+	Transfer Time // the duration without connecting
+}
+
+// Time is a time that was seen to its end or, right-censored, only up to an age.
+type Time struct {
+	Ms    float64
+	Ended bool
+}
+
+// AddTo adds the time to an estimate in milliseconds.
+func (t Time) AddTo(s *stats.Survival) {
+	if t.Ended {
+		s.Ended(t.Ms)
+	} else {
+		s.Censored(t.Ms)
+	}
+}
+
+// TimesOf returns the times of a request that started before the window's end.
+func TimesOf(r record.Request, window record.Window) Times {
+	age := min(r.DurationNs, window.EndNs-r.StartUnixNs)
+	// The clock of a request that is still without a first byte started when it
+	// was written, so after connecting.
+	connected := max(0, age-r.ConnectNs-r.TLSNs)
+	ok := !isCut(r, window) && r.Outcome == string(record.OK)
+	times := Times{TTFB: timeOf(connected, false), Duration: timeOf(age, ok), Transfer: timeOf(connected, ok)}
+	if r.TTFBNs > 0 {
+		// The first byte of an error, or of the wrong range, is not the first
+		// byte of what was asked for.
+		wrong := r.Outcome == string(record.Status) || r.Outcome == string(record.Range)
+		times.TTFB = timeOf(r.TTFBNs, !wrong)
+	}
+	return times
+}
+
+func timeOf(ns int64, ended bool) Time { return Time{float64(ns) / 1e6, ended} }
+
+// Observes tells whether a request is among those that the cell's quantiles
+// are of: see Summarise.
+func (c Cell) Observes(r record.Request, window record.Window) bool {
+	return r.StartUnixNs < window.EndNs && (c.WarmupQuantiles || r.StartUnixNs >= window.StartNs)
+}
+
+// isCut tells that a request was still running at the window's end.
+func isCut(r record.Request, window record.Window) bool {
+	return r.Outcome == string(record.Cut) || r.StartUnixNs+r.DurationNs > window.EndNs
+}
