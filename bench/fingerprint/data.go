@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/prometheus/procfs"
+	"piecebench/bench/mount"
 )
 
 // data describes the dataset and what holds it.
@@ -19,39 +19,16 @@ func (f facts) data(manifest string) {
 	}
 	// 64 bits tell datasets apart, and are short enough to read out.
 	f.set("dataset", fmt.Sprintf("pieces.json sha256 %.8x", sha256.Sum256(text)))
-	folder, err := filepath.Abs(filepath.Dir(manifest))
-	if err == nil {
-		folder, err = filepath.EvalSymlinks(folder)
-	}
-	if err != nil {
-		return
-	}
-	mount := f.mountOf(folder)
-	if mount == nil {
-		return
-	}
-	f.set("file system", mount.FSType) // its source may name a host
-	f.set("disk", f.disk(mount.MajorMinorVer))
-}
-
-// mountOf returns the mount that a path lies on: the last of those with the
-// longest mount point.
-func (f facts) mountOf(path string) (found *procfs.MountInfo) {
 	proc, err := f.proc()
 	if err != nil {
-		return nil
+		return
 	}
-	mounts, err := proc.GetMounts()
+	at, err := mount.Of(proc, filepath.Dir(manifest))
 	if err != nil {
-		return nil
+		return
 	}
-	for _, m := range mounts {
-		below := m.MountPoint == "/" || m.MountPoint == path || strings.HasPrefix(path, m.MountPoint+"/")
-		if below && (found == nil || len(m.MountPoint) >= len(found.MountPoint)) {
-			found = m
-		}
-	}
-	return found
+	f.set("file system", at.FSType) // its source may name a host
+	f.set("disk", f.disk(at.MajorMinorVer))
 }
 
 // disk describes a block device: its model, size, and how the kernel drives it.
