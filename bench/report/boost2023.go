@@ -58,7 +58,7 @@ var boost2023Terms = []term{
 		"it is a bound: > for latency, < for bandwidth. P(90) of bandwidth is what 10 % of requests, at most, exceeded. The study interpolated between two requests; here a quantile is always a request’s value."},
 	{"Success Rate", "ok / (ok + failed); in brackets how many were still running when the cell ended. ok is the right status, the right range and exactly the right bytes; in the study a status of 2xx was enough."},
 	{"CPU", "CPU time of the target’s processes per GB (10^9 bytes) delivered, user and system. The study’s tool left CPU and Memory empty, and a column Missed WindowPost, which is left out here."},
-	{"Memory", "resident memory of the same processes at the cell’s end, in MB (10^6 bytes)."},
+	{"Memory", "memory of the same processes at the cell’s end, in MB (10^6 bytes)."},
 }
 
 // statistics are the study's figures of latency and of bandwidth, in its order.
@@ -118,11 +118,8 @@ func boost2023Scenario(mode string) string {
 	if mode == settings.FullMode {
 		return "full-fetch"
 	}
-	unit := strings.IndexFunc(mode, func(r rune) bool { return r < '0' || r > '9' })
-	if unit < 0 {
-		return "range-requests " + mode
-	}
-	return "range-requests " + mode[:unit] + " " + mode[unit:]
+	unit := strings.TrimLeft(mode, "0123456789")
+	return "range-requests " + strings.TrimSuffix(mode, unit) + " " + unit
 }
 
 // observations are the requests of a cell's repetitions.

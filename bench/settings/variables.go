@@ -16,7 +16,7 @@ import (
 
 // variables is the table of every variable, in the order that help shows them.
 var variables = []variable{
-	{"CONCURRENCY", "1000", "clients: one number sweeps 1, 10, 100, ... up to and including it; a list is exactly that; /MODE:... adds one mode's own", parseConcurrency},
+	{"CONCURRENCY", "1000", "clients: one number sweeps 1, 10, 100, ... up to and including it; a list is exactly that; /full:1,8 adds a mode's own", parseConcurrency},
 	{"LINKS", "1gbit/40ms,10gbit/40ms", "links: rate/delay[/loss], or none", parseLinks},
 	{"MODES", "full,1MiB,10MiB,100MiB", "requests: full (the whole piece) or a range size", parseModes},
 	{"TARGETS", "raw,gateway", "the lab's targets, and/or name=http://host/piece/{piece}", parseTargets},
