@@ -6,7 +6,7 @@ BINARIES := piecebench piece-gateway netem-agent k6
 # The git commit that the binaries and images say they are of.
 export PIECEBENCH_REVISION := $(shell git --no-optional-locks describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
 
-.PHONY: help build bench bench-gateway bench-generator test plan up down report compare clean setup
+.PHONY: help build bench bench-gateway bench-generator test plan doctor up down report compare clean setup
 .DEFAULT_GOAL := help
 
 help: ## what there is to make, and the variables of a run
@@ -21,6 +21,9 @@ test: ## every test that this machine can run
 
 plan: ## what make bench would do: cells, bytes, expected time; changes nothing
 	@scripts/lab plan
+
+doctor: bin/piecebench ## what on this machine would distort results, and the command that mends each
+	@bin/piecebench doctor
 
 up: ## the dataset and the lab, left running
 	@scripts/lab up

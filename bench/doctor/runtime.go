@@ -1,0 +1,117 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"piecebench/lab"
+	"piecebench/netem/kernelmodule"
+)
+
+// noEngine says what containers lack here, as scripts/lab asks it.
+func (h *Host) noEngine() string {
+	if h.engine == nil {
+		why := ""
+		if _, err := h.LookPath("docker"); err != nil {
+			why = "there is no docker command"
+		} else if _, err := h.Run("docker", "version", "--format", "{{.Server.Version}}"); err != nil {
+			why = "no Docker engine answers"
+		} else if _, err := h.Run("docker", "compose", "version"); err != nil {
+			why = "docker has no compose plugin"
+		}
+		h.engine = &why
+	}
+	return *h.engine
+}
+
+func runtime(h *Host) Finding {
+	why := h.noEngine()
+	switch {
+	case h.Settings.Runtime == "compose" && why != "":
+		return Finding{Severity: Blocks, Evidence: "RUNTIME=compose, but " + why,
+			Mend: "install Docker with its compose plugin and start it, or make bench RUNTIME=native"}
+	case h.Settings.Runtime == "native":
+		return Finding{Severity: Note, Evidence: "the lab is native, as asked"}
+	case why != "":
+		return Finding{Severity: Note, Evidence: "the lab is native, because " + why}
+	}
+	return Finding{Severity: Note, Evidence: "the lab is containers; make bench RUNTIME=native does without"}
+}
+
+func root(h *Host) Finding {
+	if !h.native() || h.UID == 0 {
+		return Finding{}
+	}
+	return Finding{Severity: Blocks, Evidence: fmt.Sprintf("user ID %d cannot make network namespaces", h.UID), Mend: "sudo make bench"}
+}
+
+func programs(h *Host) Finding {
+	if !h.native() {
+		return Finding{}
+	}
+	var missing []string
+	for _, program := range slices.Sorted(maps.Keys(lab.Tools)) {
+		if _, err := h.LookPath(program); err != nil {
+			missing = append(missing, fmt.Sprintf("%s (package %s)", program, lab.Tools[program]))
+		}
+	}
+	if missing != nil {
+		return Finding{Severity: Blocks, Evidence: "missing: " + strings.Join(missing, ", "), Mend: "sudo scripts/setup"}
+	}
+	if _, err := h.LookPath("prometheus"); err != nil {
+		return Finding{Severity: Note, Evidence: "prometheus is missing: a native lab has no live metrics", Mend: "sudo scripts/setup"}
+	}
+	return Finding{}
+}
+
+// rate checks that the kernel can limit it.
+func rate(h *Host) Finding {
+	if err := h.mayTry(); err != nil {
+		return unknown(err)
+	}
+	if err := h.qdisc("tbf", "rate", "1gbit", "burst", "128kb", "limit", "1mb"); err != nil {
+		return Finding{Severity: Blocks, Evidence: "the kernel has no sch_tbf, which limits the links' rate: " + err.Error(), Mend: h.mend("sch_tbf")}
+	}
+	return Finding{}
+}
+
+// delay checks that it can be made: by the kernel, or else by the link agent.
+func delay(h *Host) Finding {
+	if err := h.mayTry(); err != nil {
+		return unknown(err)
+	}
+	netem := h.qdisc("netem", "limit", "1000")
+	if netem == nil {
+		return Finding{}
+	}
+	if tun := h.Isolated("ip", "tuntap", "add", "dev", "doctor0", "mode", "tun"); tun != nil {
+		return Finding{Severity: Blocks, Evidence: fmt.Sprintf("the kernel cannot make a delay (%v), nor can the link agent (%v)", netem, tun),
+			Mend: h.mend("sch_netem") + "; or " + h.mend("tun")}
+	}
+	return Finding{Severity: Note, Evidence: "the kernel has no sch_netem: the link agent makes the delay, which takes a part of a CPU", Mend: h.mend("sch_netem")}
+}
+
+// mayTry says why it cannot be tried what qdiscs the kernel has.
+func (h *Host) mayTry() error {
+	if h.UID != 0 {
+		return errors.New("only root can try it")
+	}
+	for _, program := range []string{"ip", "tc"} {
+		if _, err := h.LookPath(program); err != nil {
+			return errors.New(program + " is not here to try it with")
+		}
+	}
+	return nil
+}
+
+// qdisc tries one on a device that nobody else sees.
+func (h *Host) qdisc(params ...string) error {
+	return h.Isolated(append([]string{"tc", "qdisc", "add", "dev", "lo", "root"}, params...)...)
+}
+
+func (h *Host) mend(module string) string {
+	return kernelmodule.Mend(module, h.read("etc/os-release"), h.read("proc/sys/kernel/osrelease"))
+}
