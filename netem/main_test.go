@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -12,6 +13,10 @@ import (
 
 // agentBinary is the netem-agent that the tests run as a process of its own.
 var agentBinary = os.Getenv("NETEM_TEST_AGENT")
+
+// The main thread stays where it is: /proc/net is that of its network namespace,
+// and a test that enters another one must not get this thread for it.
+func init() { runtime.LockOSThread() }
 
 func TestMain(m *testing.M) {
 	if inUML() {

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/procfs"
 
 	"piecebench/netem/client"
+	"piecebench/netem/cpulimit"
 )
 
 // procReader finds the processes that listen on the servers' ports, and what
@@ -81,6 +82,33 @@ func (r *procReader) read() (client.Procs, error) {
 			return out, err
 		}
 		out.Procs = append(out.Procs, p)
+	}
+	return out, nil
+}
+
+// readWithThreads also reads what read leaves out because it takes a file a
+// thread, too much for every scrape.
+func (r *procReader) readWithThreads() (client.Procs, error) {
+	out, err := r.read()
+	if err != nil {
+		return out, err
+	}
+	for i := range out.Procs {
+		p := &out.Procs[i]
+		if len(p.PIDs) == 0 {
+			continue
+		}
+		// One that has ended meanwhile has no limit: there is none to report.
+		p.AllowedCPUs, _ = cpulimit.Of(p.PIDs...)
+		p.ThreadSeconds = map[int]float64{}
+		for _, pid := range p.PIDs {
+			threads, _ := r.proc.AllThreads(pid)
+			for _, thread := range threads {
+				if stat, err := thread.Stat(); err == nil {
+					p.ThreadSeconds[thread.PID] = float64(stat.UTime+stat.STime) / clockTicks
+				}
+			}
+		}
 	}
 	return out, nil
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -45,7 +47,16 @@ func Handler(a *Agent, ports []int, further ...prometheus.Collector) (http.Handl
 		})
 	})
 	mux.HandleFunc("GET /procs", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, procs.read)
+		answer(w, procs.readWithThreads)
+	})
+	mux.HandleFunc("GET /sockets", func(w http.ResponseWriter, r *http.Request) {
+		answer(w, func() (client.Sockets, error) {
+			port, err := strconv.Atoi(r.URL.Query().Get("port"))
+			if err != nil || !slices.Contains(ports, port) {
+				return client.Sockets{}, badSettingError{fmt.Errorf("port=%q is not one of the servers' (%v)", r.URL.Query().Get("port"), ports)}
+			}
+			return readSockets(port)
+		})
 	})
 	mux.Handle("GET /blob", blob)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}))

@@ -239,6 +239,7 @@ func (u *userspace) state() (client.State, error) {
 			Dropped:       line.Dropped,
 			Shed:          line.Shed,
 			Queued:        line.Queued,
+			Late:          line.Lateness.Count - line.Lateness.Below(1<<10-1),
 			LatenessP50Us: line.Lateness.Quantile(0.5),
 			LatenessP99Us: line.Lateness.Quantile(0.99),
 			LatenessMaxUs: line.Lateness.MaxUs,

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -50,7 +51,7 @@ func (s Setup) Run(ctx context.Context, c plan.Cell, progress func(record.Progre
 		return result.Cell{}, err
 	}
 	defer k6.kill()
-	watch := watch{agent: s.Agent, generator: k6.cpuTime, port: portOf(c.Target.URL)}
+	watch := watch{agent: s.Agent, k6: k6, port: portOf(c.Target.URL)}
 	observe := func(line record.Progress) {
 		watch.observe(line)
 		progress(line)
@@ -73,7 +74,27 @@ func (s Setup) Run(ctx context.Context, c plan.Cell, progress func(record.Progre
 		return result.Cell{}, err
 	}
 	watch.cost(&measured)
+	if measured.Evidence != nil && s.Agent == nil {
+		if measured.Evidence.RTTMs, err = leastConnect(rows.Rows()); err != nil {
+			return result.Cell{}, err
+		}
+	}
 	return measured, nil
+}
+
+// leastConnect returns the least time that a connection took to set up, in
+// milliseconds: a round trip to a server of which nothing else is known.
+func leastConnect(rows iter.Seq2[record.Request, error]) (float64, error) {
+	var least int64
+	for r, err := range rows {
+		if err != nil {
+			return 0, err
+		}
+		if r.ConnectNs > 0 && (least == 0 || r.ConnectNs < least) {
+			least = r.ConnectNs
+		}
+	}
+	return float64(least) / 1e6, nil
 }
 
 // fileName names a cell's files: 007-gateway-1gbit_40ms-10MiB-100-r1.

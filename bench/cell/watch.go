@@ -10,24 +10,34 @@ import (
 	"piecebench/bench/result"
 	"piecebench/k6/x/retrieval/record"
 	"piecebench/netem/client"
+	"piecebench/netem/cpulimit"
 )
 
-// watch reads what a cell costs, at the start and at the end of its window.
+// watch reads what a cell costs, at the start and at the end of its window, and
+// what the servers' TCP says in between.
 type watch struct {
-	agent     *client.Client          // nil: no figures of the server
-	generator func() (float64, error) // CPU seconds of k6
-	port      int                     // that the server listens on
+	agent *client.Client // nil: no figures of the server
+	k6    *process
+	port  int // that the server listens on
 
 	start, end *reading
 	last       record.Progress // zero before the first
 	series     []result.SeriesPoint
+	sampled    time.Time // when sockets were read last
+	sockets    client.Sockets
+	seen       int // connections in all samples
+	waiting    int // of these
 }
 
 // reading is everything that a cell's cost is made from. CPU times are seconds.
 type reading struct {
+	time      time.Time
 	host      hostcpu.Time
 	generator float64
+	allowed   float64      // CPUs that k6 may use
 	server    *client.Proc // nil where the agent sees none on the target's port
+	emulation float64      // the link agent itself
+	link      client.Stats
 }
 
 // observe takes one line of the generator's progress.
@@ -42,43 +52,76 @@ func (w *watch) observe(line record.Progress) {
 	w.last = line
 }
 
+// The sockets are read once a second, but not when the window is about to end:
+// its end must not wait for that.
+const (
+	sampleEvery = time.Second
+	sampleAhead = 200 * time.Millisecond
+)
+
 // tick reads the cost when the window has just started or ended.
 func (w *watch) tick(ctx context.Context) error {
-	now := time.Now().UnixNano()
+	now := time.Now()
 	switch {
 	case w.last.UnixNs == 0:
 		return nil // k6 has not started its scenario
-	case w.start == nil && now >= w.last.WindowStart:
+	case w.start == nil && now.UnixNano() >= w.last.WindowStart:
+		w.sampled = now.Add(-sampleEvery / 2)
 		return w.read(ctx, &w.start)
-	case w.start != nil && w.end == nil && now >= w.last.WindowEnd:
+	case w.start != nil && w.end == nil && now.UnixNano() >= w.last.WindowEnd:
 		return w.read(ctx, &w.end)
+	case w.start != nil && w.end == nil && now.Sub(w.sampled) >= sampleEvery && now.Add(sampleAhead).UnixNano() < w.last.WindowEnd:
+		w.sampled = now
+		return w.sample(ctx)
 	}
 	return nil
 }
 
+// sample reads the target's sockets.
+func (w *watch) sample(ctx context.Context) error {
+	if w.agent == nil || w.start.server == nil {
+		return nil
+	}
+	sockets, err := w.agent.Sockets(ctx, w.port)
+	if err != nil || sockets.Established == 0 {
+		return err
+	}
+	w.sockets = sockets
+	w.seen += sockets.Established
+	w.waiting += sockets.Waiting
+	return nil
+}
+
 func (w *watch) read(ctx context.Context, into **reading) error {
-	r := &reading{host: hostcpu.Read()}
-	generator, err := w.generator()
-	if err != nil {
+	r := &reading{time: time.Now(), host: hostcpu.Read()}
+	var err error
+	if r.generator, err = w.k6.cpuTime(); err != nil {
 		return nil // k6 has just ended: the next reading knows it
 	}
-	r.generator = generator
+	// Of one that has ended it is not known: the start's reading has it.
+	r.allowed, _ = cpulimit.Of(w.k6.cmd.Process.Pid)
 	if w.agent != nil {
 		procs, err := w.agent.Procs(ctx)
 		if err != nil {
 			return err
 		}
+		r.emulation = procs.Agent.CPUSeconds
 		for _, p := range procs.Procs {
 			if p.Port == w.port && p.Command != "" {
 				r.server = &p
 			}
 		}
+		state, err := w.agent.Link(ctx)
+		if err != nil {
+			return err
+		}
+		r.link = state.Stats
 	}
 	*into = r
 	return nil
 }
 
-// cost writes what the window cost into the cell.
+// cost writes what the window cost, and what else was seen of it, into the cell.
 func (w *watch) cost(c *result.Cell) {
 	if w.start == nil || w.end == nil {
 		return
@@ -98,6 +141,65 @@ func (w *watch) cost(c *result.Cell) {
 		megabytes := float64(w.end.server.RSSBytes) / 1e6
 		c.ServerRSSMB = &megabytes
 	}
+	c.Evidence = w.evidence()
+}
+
+func (w *watch) evidence() *result.Evidence {
+	start, end := w.start, w.end
+	seconds := end.time.Sub(start.time).Seconds()
+	e := &result.Evidence{
+		HostCPUs:  end.host.CPUs,
+		Generator: &result.CPUUse{CPUs: (end.generator - start.generator) / seconds, Allowed: start.allowed},
+		TCP:       w.tcp(),
+	}
+	if w.agent == nil {
+		return e
+	}
+	emulation := (end.emulation - start.emulation) / seconds
+	e.Agent = &emulation
+	e.Emulator = emulator(start.link, end.link)
+	if start.server != nil && end.server != nil {
+		e.Server = &result.CPUUse{CPUs: (end.server.CPUSeconds - start.server.CPUSeconds) / seconds, Allowed: end.server.AllowedCPUs}
+		for thread, used := range end.server.ThreadSeconds {
+			e.Server.BusiestThread = max(e.Server.BusiestThread, (used-start.server.ThreadSeconds[thread])/seconds)
+		}
+	}
+	return e
+}
+
+// emulator compares the link's counters. They start anew when a link is set,
+// which none is while a cell runs.
+func emulator(start, end client.Stats) *result.Emulator {
+	share := func(part, whole int64) float64 {
+		if whole <= 0 {
+			return 0
+		}
+		return float64(part) / float64(whole)
+	}
+	drops := end.Drops - start.Drops
+	e := &result.Emulator{Dropped: share(drops, drops+end.SentPackets-start.SentPackets)}
+	if a, b := start.DelayLine, end.DelayLine; a != nil && b != nil {
+		shed, lost := b.Shed-a.Shed, b.Dropped-a.Dropped
+		all := b.Packets - a.Packets + shed + lost
+		e.Late, e.Lost = share(b.Late-a.Late+shed, all), share(lost, all)
+	}
+	return e
+}
+
+// tcp sums up the samples of the sockets; nil without any.
+func (w *watch) tcp() *result.TCP {
+	s := w.sockets
+	if w.seen == 0 {
+		return nil
+	}
+	t := &result.TCP{Connections: s.Established, Waiting: float64(w.waiting) / float64(w.seen), Busy: s.BusySeconds, RTTMs: s.RTTMs}
+	if s.BusySeconds > 0 {
+		t.ReceiverLimited, t.BufferLimited = s.ReceiverLimitedSeconds/s.BusySeconds, s.BufferLimitedSeconds/s.BusySeconds
+	}
+	if s.SentBytes > 0 {
+		t.Retransmitted = float64(s.RetransmittedBytes) / float64(s.SentBytes)
+	}
+	return t
 }
 
 // portOf returns the TCP port that a target's URL leads to.

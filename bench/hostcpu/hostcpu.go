@@ -5,8 +5,12 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// Time is the time that all CPUs of this machine have spent, in seconds.
-type Time struct{ Busy, Idle float64 }
+// Time is the time that all CPUs of this machine have spent, in seconds, and how
+// many there are.
+type Time struct {
+	Busy, Idle float64
+	CPUs       int
+}
 
 // Read reads it from /proc/stat. It is zero where that cannot be read.
 func Read() Time {
@@ -22,6 +26,7 @@ func Read() Time {
 	return Time{
 		Busy: c.User + c.Nice + c.System + c.IRQ + c.SoftIRQ + c.Steal,
 		Idle: c.Idle + c.Iowait,
+		CPUs: len(stat.CPU),
 	}
 }
 

@@ -70,6 +70,8 @@ type Cell struct {
 	CeilingBits     int64          `json:"ceiling_bits,omitempty"`
 	HostLimited     bool           `json:"host_limited,omitempty"`
 	LimitedBy       string         `json:"limited_by"`        // a verdict, or empty when not known
+	Because         string         `json:"because,omitempty"` // the figures that decided it, in words
+	Evidence        *Evidence      `json:"evidence,omitempty"`
 	Series          []SeriesPoint  `json:"series,omitempty"`  // goodput over time, one a second
 	Records         string         `json:"records,omitempty"` // requests/....parquet, relative to the run
 }

@@ -82,10 +82,11 @@ func Run(ctx context.Context, s settings.Settings, o Options) error {
 	}
 	r := &sweep{
 		settings: s, options: o, agent: agent,
-		files:  localFiles(manifest, filepath.Dir(o.Manifest)),
-		cells:  plan.Cells(s),
-		status: status,
-		pusher: pusher,
+		files:    localFiles(manifest, filepath.Dir(o.Manifest)),
+		smallest: smallest(manifest),
+		cells:    plan.Cells(s),
+		status:   status,
+		pusher:   pusher,
 	}
 	if err := r.open(); err != nil {
 		return err
@@ -108,6 +109,15 @@ func Run(ctx context.Context, s settings.Settings, o Options) error {
 		r.status.dashboard(o.Grafana, r.results)
 	}
 	return err
+}
+
+// smallest returns the size of the smallest piece, as requests ask for it.
+func smallest(m *piece.Manifest) int64 {
+	size := m.Pieces[0].UnpaddedSize()
+	for _, p := range m.Pieces {
+		size = min(size, p.UnpaddedSize())
+	}
+	return size
 }
 
 // checkModes refuses a range that does not fit into the smallest piece.
@@ -141,6 +151,7 @@ type sweep struct {
 	options  Options
 	agent    *client.Client
 	files    []string // of the dataset, as far as they are on this machine
+	smallest int64    // bytes of the smallest piece
 	cells    []plan.Cell
 	status   *status
 	results  *result.Run
@@ -244,7 +255,10 @@ func (r *sweep) cell(ctx context.Context, c plan.Cell, left time.Duration) error
 	}
 	setup := cell.Setup{
 		K6: r.options.K6, Script: r.options.Script, Manifest: r.options.Manifest,
-		Dir: r.options.Out, RunID: r.results.ID, Settings: r.settings, Agent: r.agent,
+		Dir: r.options.Out, RunID: r.results.ID, Settings: r.settings,
+	}
+	if r.behindLink(c.Target) {
+		setup.Agent = r.agent
 	}
 	// The cells before this one go with it. A Prometheus that does not take them
 	// would only be in k6's way.
@@ -258,12 +272,7 @@ func (r *sweep) cell(ctx context.Context, c plan.Cell, left time.Duration) error
 	if err := r.checkLink(ctx, c.Link); err != nil {
 		return errors.Join(err, record.Remove(filepath.Join(r.options.Out, measured.Records)))
 	}
-	for _, k := range r.results.Calibrations {
-		if k.Link == measured.Link {
-			measured.CeilingBits, measured.HostLimited = k.CeilingBits, k.HostLimited
-		}
-	}
-	measured.LimitedBy = limitedBy(measured)
+	r.judge(&measured, c)
 	r.results.Cells = append(r.results.Cells, measured)
 	r.status.measured(measured, len(r.cells))
 	return r.save()

@@ -1,22 +1,50 @@
 package runner
 
-import "piecebench/bench/result"
+import (
+	"net/url"
+	"time"
 
-// Shares from which a cell counts as limited by something.
-const (
-	linkFull = 0.95 // of the link's measured ceiling
-	cpuFull  = 0.90 // of all CPUs of the runner's machine
+	"piecebench/bench/plan"
+	"piecebench/bench/result"
+	"piecebench/bench/settings"
+	"piecebench/bench/verdict"
 )
 
-// limitedBy says what limited a cell, as far as its own figures show: "link",
-// "host" (all CPUs of a machine that servers, link and clients share were
-// busy), or nothing.
-func limitedBy(c result.Cell) string {
-	switch {
-	case c.CeilingBits > 0 && !c.HostLimited && c.GoodputBits() >= linkFull*float64(c.CeilingBits):
-		return "link"
-	case c.HostCPU >= cpuFull:
-		return "host"
+// judge adds to a cell what its figures have to be seen against, and what
+// limited it.
+func (r *sweep) judge(measured *result.Cell, c plan.Cell) {
+	e := measured.Evidence
+	if e == nil {
+		e = &result.Evidence{}
+		measured.Evidence = e
 	}
-	return ""
+	for _, k := range r.results.Calibrations {
+		if k.Link == measured.Link && r.behindLink(c.Target) {
+			measured.CeilingBits, measured.HostLimited = k.CeilingBits, k.HostLimited
+			e.RTTMs = k.IdleRTTMs
+		}
+	}
+	rtt := time.Duration(e.RTTMs * float64(time.Millisecond))
+	e.FloorMs = c.Link.SlowStart(r.requestBytes(c), rtt).Seconds() * 1000
+	v := verdict.Of(*measured)
+	measured.LimitedBy, measured.Because = v.By, v.Because
+}
+
+// behindLink tells a server that the link agent sits in front of from one
+// that is elsewhere, of which the agent knows nothing.
+func (r *sweep) behindLink(t settings.Target) bool {
+	target, err := url.Parse(t.URL)
+	if err != nil || r.agent == nil {
+		return false
+	}
+	shaped, err := url.Parse(r.options.Shaped)
+	return err == nil && target.Hostname() == shaped.Hostname()
+}
+
+// requestBytes is what a cell's requests ask for at least.
+func (r *sweep) requestBytes(c plan.Cell) int64 {
+	if c.Mode.Length > 0 {
+		return c.Mode.Length
+	}
+	return r.smallest
 }

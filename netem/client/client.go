@@ -52,6 +52,13 @@ func (c *Client) Procs(ctx context.Context) (Procs, error) {
 	return procs, err
 }
 
+// Sockets returns what TCP says of the connections to one of the servers' ports.
+func (c *Client) Sockets(ctx context.Context, port int) (Sockets, error) {
+	var sockets Sockets
+	err := c.do(ctx, http.MethodGet, "/sockets?port="+strconv.Itoa(port), nil, &sockets)
+	return sockets, err
+}
+
 // BlobPath returns the path and query that n bytes are served under, to measure
 // a link with: put the agent's address on the shaped network before it.
 func BlobPath(n int64) string { return "/blob?bytes=" + strconv.FormatInt(n, 10) }

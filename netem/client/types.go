@@ -65,6 +65,8 @@ type DelayLine struct {
 	// 5 ms: this machine's CPUs are too full for the link.
 	Shed   int64 `json:"shed"`
 	Queued int64 `json:"queued"` // held now
+	// Late are packets sent on more than 1 ms (1.024) after their time.
+	Late int64 `json:"late"`
 	// Lateness of the packets sent on, in microseconds beyond the delay, as an
 	// upper bound: it includes the time that a packet may have waited unread.
 	LatenessP50Us int64 `json:"lateness_p50_us"`
@@ -91,9 +93,35 @@ type Proc struct {
 	Command string `json:"command"` // empty when nothing listens
 	PIDs    []int  `json:"pids"`
 	Usage
+	// AllowedCPUs is how many CPUs the processes may use: their affinity, or a
+	// quota as far as it can be seen; 0 when nothing listens.
+	AllowedCPUs float64 `json:"allowed_cpus"`
+	// ThreadSeconds is the CPU time of each thread, by its number: one thread
+	// that is always busy limits a server on any number of CPUs.
+	ThreadSeconds map[int]float64 `json:"thread_seconds,omitempty"`
 	// Problem says why there are no processes, for example that they are in
 	// another PID namespace; empty when all is well.
 	Problem string `json:"problem,omitempty"`
+}
+
+// Sockets is what TCP says of the established connections to one port of the
+// servers at one moment, summed over them, the answer of GET /sockets?port=N.
+// Seconds count from each connection's start.
+type Sockets struct {
+	Port        int `json:"port"`
+	Established int `json:"established"`
+	// Waiting are those with bytes that the server has written and TCP has not
+	// sent yet. On the others all is under way that the server had to send.
+	Waiting int `json:"waiting"`
+	// BusySeconds is the time with unacknowledged or unsent bytes; in the two
+	// that follow, parts of it, the client's window or the server's own send
+	// buffer was full.
+	BusySeconds            float64 `json:"busy_seconds"`
+	ReceiverLimitedSeconds float64 `json:"receiver_limited_seconds"`
+	BufferLimitedSeconds   float64 `json:"buffer_limited_seconds"`
+	SentBytes              int64   `json:"sent_bytes"` // payload, retransmissions included
+	RetransmittedBytes     int64   `json:"retransmitted_bytes"`
+	RTTMs                  float64 `json:"rtt_ms"` // median of the smoothed round trips
 }
 
 // Usage is the use of one or more processes.

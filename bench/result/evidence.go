@@ -1,0 +1,55 @@
+package result
+
+// Evidence is what was seen of a cell beside its requests, in its window where
+// nothing else is said. What nobody could see is absent: of a server outside
+// of the lab its CPU and its sockets.
+type Evidence struct {
+	HostCPUs  int       `json:"host_cpus"` // CPUs of the runner's machine
+	Generator *CPUUse   `json:"generator,omitempty"`
+	Server    *CPUUse   `json:"server,omitempty"`
+	Agent     *float64  `json:"agent_cpus,omitempty"` // CPUs that the link agent used
+	Emulator  *Emulator `json:"emulator,omitempty"`
+	TCP       *TCP      `json:"tcp,omitempty"`
+	// GeneratorBits is the generator's ceiling.
+	GeneratorBits int64 `json:"generator_ceiling_bits,omitempty"`
+	// RTTMs is the idle round trip: the link's calibration, or without a link
+	// agent the least time that a connection took to set up.
+	RTTMs float64 `json:"rtt_ms,omitempty"`
+	// FloorMs is the least time of a request that is alone on a new connection.
+	FloorMs float64 `json:"floor_ms,omitempty"`
+}
+
+// CPUUse is what processes used of the CPUs that they may use. 1 is one CPU all
+// the time.
+type CPUUse struct {
+	CPUs          float64 `json:"cpus"`
+	Allowed       float64 `json:"allowed"`                  // by affinity and quotas
+	BusiestThread float64 `json:"busiest_thread,omitempty"` // servers only
+}
+
+// Emulator is how well the emulated link kept to its setting.
+type Emulator struct {
+	Dropped float64 `json:"dropped"` // share of the packets from the servers that found the queue full
+	// Late is the share of the delay line's packets that left it more than 1 ms
+	// late, or were left out because they were; Lost that of those that it had no
+	// memory for. Both are 0 where the kernel delays.
+	Late float64 `json:"late"`
+	Lost float64 `json:"lost"`
+}
+
+// TCP is what the servers' TCP said of the target's connections. Waiting is of
+// samples taken once a second; the others are of the last one, and count from
+// each connection's start.
+type TCP struct {
+	Connections     int     `json:"connections"`
+	Waiting         float64 `json:"waiting"`          // share of the connections on which TCP had yet to send what the server had written
+	Busy            float64 `json:"busy_s"`           // seconds with bytes under way or waiting, summed over the connections
+	ReceiverLimited float64 `json:"receiver_limited"` // share of these in which the client's window was full
+	BufferLimited   float64 `json:"buffer_limited"`   // share in which the server's send buffer was
+	Retransmitted   float64 `json:"retransmitted"`    // share of the bytes sent
+	RTTMs           float64 `json:"rtt_ms"`           // median over connections, under load
+}
+
+// Verdict is what limited a cell, and the figures that decided, in words. By is
+// empty where it is not known.
+type Verdict struct{ By, Because string }

@@ -1,0 +1,95 @@
+package verdict_test
+
+import (
+	"strings"
+	"testing"
+
+	"piecebench/bench/result"
+	"piecebench/bench/verdict"
+)
+
+// slow is a cell that gets a tenth of its link, on a machine of which nobody
+// needs much: TCP waits for the server to write.
+func slow() result.Cell {
+	return result.Cell{
+		Target: "gateway", Link: "1gbit/40ms", Mode: "1MiB", Concurrency: 10, WindowS: 10,
+		WindowBytes: 125_000_000, CeilingBits: 1e9, HostCPU: 0.2,
+		TTFB:     result.Quantiles{P50: &result.Quantile{Ms: 50}},
+		Duration: result.Quantiles{P50: &result.Quantile{Ms: 900}},
+		Evidence: &result.Evidence{
+			HostCPUs: 4, GeneratorBits: 20e9, RTTMs: 40, FloorMs: 321,
+			Server: &result.CPUUse{CPUs: 0.1, Allowed: 4, BusiestThread: 0.05}, Generator: &result.CPUUse{CPUs: 0.1, Allowed: 4},
+			Emulator: &result.Emulator{}, TCP: &result.TCP{Connections: 10, Waiting: 0.02, Busy: 100},
+		},
+	}
+}
+
+func TestVerdicts(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		change  func(*result.Cell, *result.Evidence)
+		by      string
+		because string // a part of it
+	}{
+		{"the server writes slowly", func(*result.Cell, *result.Evidence) {}, verdict.Server, "98 % of the connections TCP waited for the server to write; it used 0.10 of 4 CPUs"},
+		{"the link is full", func(c *result.Cell, _ *result.Evidence) { c.WindowBytes = 1_200_000_000 }, verdict.Link, "96 % of the link’s ceiling"},
+		{"a link that only the machine makes slow is full, and its CPUs are", func(c *result.Cell, _ *result.Evidence) {
+			c.WindowBytes, c.HostLimited, c.HostCPU = 1_200_000_000, true, 0.97
+		}, verdict.Host, "of 4: server 0.10, k6 0.10, kernel and others 3.68"},
+		{"the server is at its quota", func(_ *result.Cell, e *result.Evidence) { *e.Server = result.CPUUse{CPUs: 0.48, Allowed: 0.5} }, verdict.ServerCPU, "0.48 of the 0.5 CPUs"},
+		{"the server has one thread that does all", func(_ *result.Cell, e *result.Evidence) { e.Server.CPUs, e.Server.BusiestThread = 1, 0.98 }, verdict.ServerCPU, "one thread of the server was busy 98 %"},
+		{"the server fills the machine", func(c *result.Cell, e *result.Evidence) { c.HostCPU, e.Server.CPUs = 0.99, 3.1 }, verdict.ServerCPU, "the server used 3.10 of 4 CPUs, which were 99 % busy"},
+		{"k6 is at its quota", func(_ *result.Cell, e *result.Evidence) { *e.Generator = result.CPUUse{CPUs: 0.25, Allowed: 0.25} }, verdict.Generator, "k6 used 0.25 of the 0.25"},
+		{"k6 fills the machine", func(c *result.Cell, e *result.Evidence) { c.HostCPU, e.Generator.CPUs = 0.95, 2.8 }, verdict.Generator, "k6 used 2.80 of 4"},
+		{"all together fill the machine", func(c *result.Cell, e *result.Evidence) { c.HostCPU, e.Server.CPUs, e.Generator.CPUs = 0.95, 1.5, 1.5 }, verdict.Host, "95 %"},
+		{"k6 cannot receive more", func(_ *result.Cell, e *result.Evidence) { e.GeneratorBits = 102e6 }, verdict.Generator, "98 % of the generator’s ceiling"},
+		{"the delay line is late", func(_ *result.Cell, e *result.Evidence) { e.Emulator.Late = 0.6 }, verdict.Emulator, "60 % of the delay line’s packets late"},
+		{"the delay line loses", func(_ *result.Cell, e *result.Evidence) { e.Emulator.Lost = 0.1 }, verdict.Emulator, "10 % lost"},
+		{"a late delay line on a full machine", func(c *result.Cell, e *result.Evidence) { e.Emulator.Late, c.HostCPU = 0.6, 0.99 }, verdict.Host, "99 %"},
+		{"the link's queue drops", func(_ *result.Cell, e *result.Evidence) { e.Emulator.Dropped = 0.08 }, verdict.Emulator, "8 % of the packets dropped"},
+		{"the link loses as it was asked to", func(c *result.Cell, e *result.Evidence) {
+			c.Link, e.Emulator.Dropped, e.TCP.Waiting, e.TCP.Retransmitted = "1gbit/40ms/8%", 0.08, 0.9, 0.081
+		}, verdict.Latency, "8.1 % of the bytes sent again"},
+		{"k6 does not read", func(_ *result.Cell, e *result.Evidence) { e.TCP.ReceiverLimited, e.TCP.Waiting = 0.8, 1 }, verdict.Generator, "window was full for 80 %"},
+		{"the server's send buffer is small", func(_ *result.Cell, e *result.Evidence) { e.TCP.BufferLimited = 0.7 }, verdict.Server, "send buffer was full for 70 %"},
+		{"the server thinks", func(c *result.Cell, _ *result.Evidence) { c.TTFB.P50.Ms = 700 }, verdict.Server, "waited 660 ms for its first byte"},
+		{"no first byte within the window", func(c *result.Cell, _ *result.Evidence) {
+			c.TTFB.P50, c.Duration.P50 = &result.Quantile{Ms: 9000, Bound: true}, &result.Quantile{Ms: 9000, Bound: true}
+		}, verdict.Server, "first byte"},
+		{"a round trip more is the link's queue", func(c *result.Cell, _ *result.Evidence) { c.TTFB.P50.Ms, c.Duration.P50.Ms = 79, 100 }, verdict.Latency, "took 100 ms, and 321 ms is the least"},
+		{"one client of small ranges", func(c *result.Cell, _ *result.Evidence) { c.Concurrency, c.Duration.P50.Ms = 1, 95 }, verdict.Latency, "95 ms"},
+		{"TCP's window grows slowly", func(_ *result.Cell, e *result.Evidence) { e.TCP.Waiting = 0.9 }, verdict.Latency, "held back data on 90 %"},
+		{"neither TCP nor the server most of the time", func(_ *result.Cell, e *result.Evidence) { e.TCP.Waiting = 0.35 }, "", ""},
+		{"somebody's own server, slow to answer", func(c *result.Cell, e *result.Evidence) {
+			c.Link, c.CeilingBits, c.TTFB.P50.Ms = "none", 0, 700
+			*e = result.Evidence{HostCPUs: 4, RTTMs: 12, Generator: e.Generator}
+		}, verdict.Server, "waited 688 ms"},
+		{"somebody's own server, slow to send", func(c *result.Cell, e *result.Evidence) {
+			c.Link, c.CeilingBits = "none", 0
+			*e = result.Evidence{HostCPUs: 4, RTTMs: 12, Generator: e.Generator}
+		}, "", ""},
+		{"a loopback has no round trip to wait for", func(_ *result.Cell, e *result.Evidence) { e.RTTMs, e.FloorMs = 0.05, 0.3 }, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cell := slow()
+			c.change(&cell, cell.Evidence)
+			v := verdict.Of(cell)
+			if v.By != c.by || !strings.Contains(v.Because, c.because) {
+				t.Errorf("%q because %q; want %q because %q", v.By, v.Because, c.by, c.because)
+			}
+		})
+	}
+}
+
+// Runs of before had the host's CPU and the link's ceiling only.
+func TestACellWithoutEvidence(t *testing.T) {
+	cell := slow()
+	cell.Evidence = nil
+	if v := verdict.Of(cell); v.By != "" {
+		t.Errorf("%+v out of nothing", v)
+	}
+	cell.HostCPU = 1
+	if v := verdict.Of(cell); v.By != verdict.Host || v.Because != "all CPUs 100 % busy" {
+		t.Errorf("%+v", v)
+	}
+}
