@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,21 +19,7 @@ func planCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(table, "cell\ttarget\tlink\tmode\tclients\tideal request\tat most")
-		for _, c := range plan.Cells(s) {
-			ideal, most := "-", "-"
-			if c.Link.RateBits > 0 {
-				ideal = plan.IdealRequest(c, s).Round(time.Millisecond).String()
-				most = fmt.Sprintf("%.2f GB", plan.MostBytes(c, s)/1e9)
-			}
-			fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%d\t%s\t%s\n", c.ID, c.Target.Name, c.Link, c.Mode.Name, c.Concurrency, ideal, most)
-		}
-		if err := table.Flush(); err != nil {
-			return err
-		}
-		fmt.Printf("%d cells, about %s\n", len(plan.Cells(s)), plan.ExpectedTime(s).Round(time.Minute))
-		return nil
+		return plan.Write(cmd.OutOrStdout(), s)
 	}
 	return cmd
 }
