@@ -1,62 +1,45 @@
 package fingerprint
 
 import (
+	"cmp"
 	"fmt"
 	"net"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/safchain/ethtool"
-	"golang.org/x/sys/unix"
+	"github.com/vishvananda/netlink"
 )
 
 // network describes the devices through which the servers are reached.
 func (f facts) network(servers []string) {
 	var devices []string
 	for _, server := range servers {
-		if name, err := deviceTowards(server); err == nil && !slices.Contains(devices, name) {
-			devices = append(devices, name)
+		if device, err := deviceTowards(server); err == nil {
+			devices = append(devices, f.device(device))
 		}
 	}
 	slices.Sort(devices)
-	for i, name := range devices {
-		devices[i] = f.device(name)
-	}
-	f.set("network device", strings.Join(devices, "; "))
+	f.set("network device", strings.Join(slices.Compact(devices), "; "))
 }
 
 // deviceTowards returns the device that the kernel would send through to reach
-// a URL's host. Connecting a UDP socket chooses the route and sends nothing.
-func deviceTowards(server string) (string, error) {
+// a URL's host.
+func deviceTowards(server string) (netlink.Link, error) {
 	u, err := url.Parse(server)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	conn, err := net.Dial("udp", net.JoinHostPort(u.Hostname(), "9"))
+	addresses, err := net.LookupIP(u.Hostname())
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	defer conn.Close()
-	own := conn.LocalAddr().(*net.UDPAddr).AddrPort().Addr().Unmap()
-	interfaces, err := net.Interfaces()
+	routes, err := netlink.RouteGet(addresses[0])
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	for _, device := range interfaces {
-		addresses, err := device.Addrs()
-		if err != nil {
-			return "", err
-		}
-		for _, address := range addresses {
-			if prefix, err := netip.ParsePrefix(address.String()); err == nil && prefix.Addr().Unmap() == own {
-				return device.Name, nil
-			}
-		}
-	}
-	return "", fmt.Errorf("no device has the address %s", own)
+	return netlink.LinkByIndex(routes[0].LinkIndex)
 }
 
 // offloads are those that decide how many packets a byte costs, by the names
@@ -71,7 +54,8 @@ var offloads = []struct{ name, feature string }{
 
 // device describes a network device: "shaped0: veth, MTU 1500, 10000 Mbit/s,
 // qdisc noqueue, TSO on, ...".
-func (f facts) device(name string) string {
+func (f facts) device(device netlink.Link) string {
+	name := device.Attrs().Name
 	var parts []string
 	tool, err := ethtool.NewEthtool()
 	if err == nil {
@@ -80,15 +64,13 @@ func (f facts) device(name string) string {
 			parts = append(parts, driver.Driver)
 		}
 	}
-	if mtu := f.read("sys/class/net", name, "mtu"); mtu != "" {
-		parts = append(parts, "MTU "+mtu)
-	}
+	parts = append(parts, fmt.Sprint("MTU ", device.Attrs().MTU))
 	// A device without a speed, such as lo, says -1 or nothing.
 	if speed := f.read("sys/class/net", name, "speed"); speed != "" && speed[0] != '-' {
 		parts = append(parts, speed+" Mbit/s")
 	}
-	if qdisc := rootQdisc(name); qdisc != "" {
-		parts = append(parts, "qdisc "+qdisc)
+	if kinds := qdiscs(device); kinds != "" {
+		parts = append(parts, "qdisc "+kinds)
 	}
 	if tool != nil {
 		if features, err := tool.Features(name); err == nil {
@@ -102,29 +84,21 @@ func (f facts) device(name string) string {
 	return name + ": " + strings.Join(parts, ", ")
 }
 
-// rootQdisc returns the kind of a device's root qdisc: fq_codel, noqueue, ...
-// It asks the kernel, because an image need not have tc.
-func rootQdisc(device string) string {
-	table, err := syscall.NetlinkRIB(unix.RTM_GETLINK, unix.AF_UNSPEC)
+// qdiscs returns the kinds of a device's qdiscs, each once, from the root on:
+// "noqueue", "mq fq_codel". It asks the kernel, because an image need not have tc.
+func qdiscs(device netlink.Link) string {
+	list, err := netlink.QdiscList(device)
 	if err != nil {
 		return ""
 	}
-	messages, err := syscall.ParseNetlinkMessage(table)
-	if err != nil {
-		return ""
-	}
-	for i := range messages {
-		attributes, err := syscall.ParseNetlinkRouteAttr(&messages[i])
-		if err != nil {
-			continue
-		}
-		text := map[uint16]string{}
-		for _, a := range attributes {
-			text[a.Attr.Type] = strings.TrimRight(string(a.Value), "\x00")
-		}
-		if text[unix.IFLA_IFNAME] == device {
-			return text[unix.IFLA_QDISC]
+	slices.SortStableFunc(list, func(a, b netlink.Qdisc) int {
+		return -cmp.Compare(a.Attrs().Parent, b.Attrs().Parent) // the root's is the largest
+	})
+	var kinds []string
+	for _, q := range list {
+		if !slices.Contains(kinds, q.Type()) {
+			kinds = append(kinds, q.Type())
 		}
 	}
-	return ""
+	return strings.Join(kinds, " ")
 }
