@@ -21,7 +21,7 @@ func (f facts) versions(k6 string) {
 	f.set("gateway", strings.TrimPrefix(firstLine(filepath.Join(filepath.Dir(k6), "piece-gateway"), "--version"), "piece-gateway version "))
 	f.set("nginx", strings.TrimPrefix(firstLine("nginx", "-v"), "nginx version: "))
 	f.set("nginx", os.Getenv("LAB_NGINX"))
-	f.set("images", os.Getenv("LAB_IMAGES"))
+	f.set("images", os.Getenv("LAB_IMAGES")) // name@ID, separated by spaces
 }
 
 // firstLine runs a program and returns the first line that it prints, empty
