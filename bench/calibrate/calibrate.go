@@ -110,4 +110,32 @@ func Link(ctx context.Context, path Path, spec link.Spec, progress func(step str
 	return c, judge(&c, spec, state.Stats)
 }
 
+// Again sets a link that was measured before and returns its capacity, in bits
+// per second, with the number of streams that gave its ceiling. While that is
+// below the ceiling beyond the tolerance of drift, it is measured again.
+func Again(ctx context.Context, path Path, spec link.Spec, before result.Calibration, progress func(step string)) (int64, error) {
+	if _, err := path.Agent.SetLink(ctx, spec); err != nil {
+		return 0, err
+	}
+	var streams int
+	for _, m := range before.Through {
+		if m.GoodputBits == before.CeilingBits {
+			streams = m.Streams
+		}
+	}
+	var most int64
+	for range capacityAttempts {
+		progress(fmt.Sprintf("%s: capacity once more, with %d streams", spec, streams))
+		m, err := download(ctx, path.Shaped+client.BlobPath(blobBytes), streams, throughRamp, throughWindow)
+		if err != nil {
+			return 0, err
+		}
+		most = max(most, m.GoodputBits)
+		if drift, _ := result.Drift(before.CeilingBits, most); drift >= -result.DriftTolerance {
+			break
+		}
+	}
+	return most, nil
+}
+
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

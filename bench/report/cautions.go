@@ -2,9 +2,11 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"piecebench/bench/compare"
+	"piecebench/bench/result"
 )
 
 // maxNamed is how many cells a flag names before it only counts the others.
@@ -38,6 +40,18 @@ func (v *view) cautions() []caution {
 		for _, note := range c.Notes {
 			add("calibration", "%s: %s", c.Link, note)
 		}
+	}
+	drift := func(what string, before, after int64) {
+		if share, known := result.Drift(before, after); known && math.Abs(share) > result.DriftTolerance {
+			add("drift", "%s was measured as %s Mbit/s before the sweep and %s after it (%+.0f %%): something else changed on this machine meanwhile. "+
+				"Trust differences of neighbouring cells only, and run it again when nothing else does.", what, megabits(float64(before)), megabits(float64(after)), 100*share)
+		}
+	}
+	for _, c := range run.Calibrations {
+		drift("The ceiling of "+linkName(c.Link), c.CeilingBits, c.CeilingAfterBits)
+	}
+	if g := run.Generator; g != nil {
+		drift("The generator’s ceiling", g.CeilingBits, g.CeilingAfterBits)
 	}
 	v.eachFigures(func(r row, target string, f *figures) string {
 		if f.failed == 0 {

@@ -13,12 +13,13 @@ type Run struct {
 	ID           string            `json:"id"`         // the folder's name: <UTC time>-<host>
 	Piecebench   string            `json:"piecebench"` // version of this program
 	Started      time.Time         `json:"started"`
-	Finished     *time.Time        `json:"finished,omitempty"` // nil while running, and after a run that was interrupted
-	Settings     map[string]string `json:"settings"`           // variable -> value, as in DESIGN (CONCURRENCY, LINKS, ...)
-	Fingerprint  map[string]string `json:"fingerprint"`        // what the machine is: cpu, kernel, versions, ...
-	Calibrations []Calibration     `json:"calibrations"`       // one a link, in the order of the sweep
-	Planned      int               `json:"planned"`            // number of cells that the whole sweep has
-	Cells        []Cell            `json:"cells"`              // in the order they ran
+	Finished     *time.Time        `json:"finished,omitempty"`  // nil while running, and after a run that was interrupted
+	Settings     map[string]string `json:"settings"`            // variable -> value, as in DESIGN (CONCURRENCY, LINKS, ...)
+	Fingerprint  map[string]string `json:"fingerprint"`         // what the machine is: cpu, kernel, versions, ...
+	Calibrations []Calibration     `json:"calibrations"`        // one a link, in the order of the sweep
+	Generator    *Generator        `json:"generator,omitempty"` // nil without a link agent
+	Planned      int               `json:"planned"`             // number of cells that the whole sweep has
+	Cells        []Cell            `json:"cells"`               // in the order they ran
 }
 
 // Calibration is what a link was measured to be before its cells ran.
@@ -33,8 +34,35 @@ type Calibration struct {
 	Unshaped      []StreamsCapacity `json:"unshaped"`       // the same path with no rate and no delay
 	Through       []StreamsCapacity `json:"through"`        // through the link
 	CeilingBits   int64             `json:"ceiling_bits"`   // the most measured through the link
-	HostLimited   bool              `json:"host_limited"`   // slower than asked because this machine is
-	Notes         []string          `json:"notes,omitempty"`
+	// CeilingAfterBits is the ceiling measured again after the sweep; 0 of a run
+	// that did not get there.
+	CeilingAfterBits int64    `json:"ceiling_after_bits,omitempty"`
+	HostLimited      bool     `json:"host_limited"` // slower than asked because this machine is
+	Notes            []string `json:"notes,omitempty"`
+}
+
+// Generator is the most that k6 was measured to receive on this machine, before
+// and after the sweep, without a link and from memory. Rates are goodput in bits
+// per second.
+type Generator struct {
+	Clients          int      `json:"clients"`
+	CeilingBits      int64    `json:"ceiling_bits"`
+	CeilingAfterBits int64    `json:"ceiling_after_bits,omitempty"` // 0 of a run that did not get there
+	HostCPU          float64  `json:"host_cpu"`                     // busy share of all CPUs of the runner's machine, 0 to 1
+	CPUSPerGB        *float64 `json:"cpu_s_per_gb,omitempty"`
+}
+
+// DriftTolerance is the share by which a ceiling may differ after the sweep
+// from what it was before.
+const DriftTolerance = 0.05
+
+// Drift returns by which share a ceiling changed, and false where it was not
+// measured again.
+func Drift(before, after int64) (share float64, known bool) {
+	if before <= 0 || after <= 0 {
+		return 0, false
+	}
+	return float64(after)/float64(before) - 1, true
 }
 
 // StreamsCapacity is the goodput measured with a number of parallel streams.

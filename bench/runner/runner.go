@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"piecebench/bench/calibrate"
 	"piecebench/bench/cell"
 	"piecebench/bench/fingerprint"
 	"piecebench/bench/pagecache"
@@ -199,7 +198,7 @@ func (r *sweep) parts() fingerprint.Parts {
 }
 
 // run calibrates every link before the first cell, so that a bad one is known
-// in the first minute, and then goes through the cells.
+// in the first minute, goes through the cells, and measures the ceilings again.
 func (r *sweep) run(ctx context.Context) error {
 	if err := r.calibrate(ctx); err != nil {
 		return err
@@ -223,25 +222,7 @@ func (r *sweep) run(ctx context.Context) error {
 			return fmt.Errorf("cell %d (%s, %s, %s, %d clients): %w", c.ID, c.Target.Name, c.Link, c.Mode.Name, c.Concurrency, err)
 		}
 	}
-	return nil
-}
-
-func (r *sweep) calibrate(ctx context.Context) error {
-	if r.agent == nil {
-		return nil
-	}
-	r.results.Calibrations = nil
-	path := calibrate.Path{Agent: r.agent, Shaped: r.options.Shaped}
-	for _, l := range r.settings.Links {
-		c, err := calibrate.Link(ctx, path, l, r.status.step)
-		if err != nil {
-			return err
-		}
-		r.status.calibrated(c)
-		r.results.Calibrations = append(r.results.Calibrations, c)
-		r.pusher.Push(r.results)
-	}
-	return r.results.Save(r.options.Out)
+	return r.calibrateAgain(ctx)
 }
 
 // cell measures one cell and keeps it; left is what the sweep takes from here.

@@ -72,6 +72,10 @@ func (s *status) calibrated(c result.Calibration) {
 	}
 }
 
+func (s *status) generator(g result.Generator) {
+	s.done("generator: k6 receives up to %.0f Mbit/s here", float64(g.CeilingBits)/1e6)
+}
+
 // cell shows a cell that runs: left is what the sweep takes from this cell's start.
 func (s *status) cell(c plan.Cell, cells int, p record.Progress, left time.Duration) {
 	goodput := 0.0

@@ -49,6 +49,7 @@ func checkAnswers(ctx context.Context, target settings.Target, p piece.Piece) er
 	if err != nil {
 		return fmt.Errorf("target %s: %w", target.Name, err)
 	}
+	request.Close = true // or the connection stays, idle, among those of the cells
 	request.Header.Set("Range", "bytes=0-0")
 	request.Header.Set("Accept-Encoding", "identity")
 	response, err := http.DefaultClient.Do(request)

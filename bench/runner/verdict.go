@@ -24,6 +24,9 @@ func (r *sweep) judge(measured *result.Cell, c plan.Cell) {
 			e.RTTMs = k.IdleRTTMs
 		}
 	}
+	if g := r.results.Generator; g != nil {
+		e.GeneratorBits = g.CeilingBits
+	}
 	rtt := time.Duration(e.RTTMs * float64(time.Millisecond))
 	e.FloorMs = c.Link.SlowStart(r.requestBytes(c), rtt).Seconds() * 1000
 	v := verdict.Of(*measured)

@@ -1,0 +1,120 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"piecebench/bench/calibrate"
+	"piecebench/bench/cell"
+	"piecebench/bench/plan"
+	"piecebench/bench/result"
+	"piecebench/bench/settings"
+	"piecebench/k6/x/retrieval/record"
+	"piecebench/netem/client"
+	"piecebench/netem/link"
+	"piecebench/piece"
+)
+
+// The generator's ceiling is measured with so many clients, after a ramp, in so
+// long a window.
+const (
+	generatorClients = 8
+	generatorRamp    = 500 * time.Millisecond
+	generatorWindow  = 1500 * time.Millisecond
+	// How often it is measured after the sweep while it is less than before.
+	generatorAttempts = 3
+)
+
+// calibrate measures every link and the generator before the first cell.
+func (r *sweep) calibrate(ctx context.Context) error {
+	if r.agent == nil {
+		return nil
+	}
+	r.results.Calibrations, r.results.Generator = nil, nil
+	for _, l := range r.settings.Links {
+		c, err := calibrate.Link(ctx, r.path(), l, r.status.step)
+		if err != nil {
+			return err
+		}
+		r.status.calibrated(c)
+		r.results.Calibrations = append(r.results.Calibrations, c)
+		r.pusher.Push(r.results)
+	}
+	generator, err := r.generator(ctx, 1)
+	if err != nil {
+		return err
+	}
+	r.results.Generator = &generator
+	r.status.generator(generator)
+	return r.results.Save(r.options.Out)
+}
+
+// calibrateAgain measures the ceilings once more after the last cell.
+func (r *sweep) calibrateAgain(ctx context.Context) error {
+	if r.agent == nil {
+		return nil
+	}
+	for i, l := range r.settings.Links {
+		after, err := calibrate.Again(ctx, r.path(), l, r.results.Calibrations[i], r.status.step)
+		if err != nil {
+			return err
+		}
+		r.results.Calibrations[i].CeilingAfterBits = after
+	}
+	// Whatever else the machine does only takes from it.
+	g := r.results.Generator
+	for range generatorAttempts {
+		after, err := r.generator(ctx, 2)
+		if err != nil {
+			return err
+		}
+		g.CeilingAfterBits = max(g.CeilingAfterBits, after.CeilingBits)
+		if drift, _ := result.Drift(g.CeilingBits, g.CeilingAfterBits); drift >= -result.DriftTolerance {
+			break
+		}
+	}
+	return nil
+}
+
+func (r *sweep) path() calibrate.Path {
+	return calibrate.Path{Agent: r.agent, Shaped: r.options.Shaped}
+}
+
+// generator measures the most that k6 receives here: clients that fetch whole
+// pieces from the link agent's memory, with no link, and check nothing. number
+// tells measurements apart in the logs.
+func (r *sweep) generator(ctx context.Context, number int) (g result.Generator, err error) {
+	if _, err := r.agent.SetLink(ctx, link.None); err != nil {
+		return g, err
+	}
+	r.status.step("the generator: k6 from memory, without a link")
+	manifest, err := piece.Load(r.options.Manifest)
+	if err != nil {
+		return g, err
+	}
+	// All objects that the agent serves under one URL have one size.
+	one := piece.Manifest{Version: manifest.Version, Seed: manifest.Seed, Pieces: manifest.Pieces[:1]}
+	path := filepath.Join(r.options.Out, "logs", "generator.json")
+	if err := one.Save(path); err != nil {
+		return g, err
+	}
+	s := r.settings
+	s.Warmup, s.Duration, s.Requests, s.Verify, s.Connections = generatorRamp, generatorWindow, 0, 0, "reuse"
+	setup := cell.Setup{K6: r.options.K6, Script: r.options.Script, Manifest: path, Dir: r.options.Out, RunID: r.results.ID, Settings: s}
+	measured, err := setup.Run(ctx, plan.Cell{
+		Target:      settings.Target{Name: "generator", URL: r.options.Shaped + client.BlobPath(one.Pieces[0].UnpaddedSize()) + "&piece=" + settings.PiecePlaceholder},
+		Mode:        settings.Mode{Name: settings.FullMode},
+		Concurrency: generatorClients,
+		Repetition:  number,
+	}, func(record.Progress) {})
+	if err != nil {
+		return g, fmt.Errorf("the generator's ceiling: %w", err)
+	}
+	if measured.RequestsFailed() > 0 {
+		return g, fmt.Errorf("the generator's ceiling: %d requests to the link agent failed: %s", measured.RequestsFailed(), measured.FirstErrors[0])
+	}
+	g = result.Generator{Clients: generatorClients, CeilingBits: int64(measured.GoodputBits()), HostCPU: measured.HostCPU, CPUSPerGB: measured.GenCPUSPerGB}
+	return g, record.Remove(filepath.Join(r.options.Out, measured.Records))
+}
