@@ -22,8 +22,8 @@ test: ## every test that this machine can run
 plan: ## what make bench would do: cells, bytes, expected time; changes nothing
 	@scripts/lab plan
 
-doctor: bin/piecebench ## what on this machine would distort results, and the command that mends each
-	@bin/piecebench doctor
+doctor: ## what on this machine would distort results, and the command that mends each
+	@scripts/lab doctor
 
 up: ## the dataset and the lab, left running
 	@scripts/lab up
