@@ -131,6 +131,17 @@ func TestBenchFromNothingToAReport(t *testing.T) {
 	if run.Finished == nil || len(run.Calibrations) != 1 {
 		t.Errorf("finished %v, %d calibrations", run.Finished, len(run.Calibrations))
 	}
+	for key, want := range map[string]string{
+		"network device":    "shaped0: veth, MTU 1500",
+		"net.ipv4.tcp_wmem": "4096 65536 134217728", // the clients' namespace's, not the host's
+		"dataset":           "pieces.json sha256 ",
+		"gateway":           "(unknown)", // the commit: make did not build it
+		"iproute2":          "iproute2-",
+	} {
+		if got, ok := run.Fingerprint[key]; !ok || !strings.Contains(got, want) {
+			t.Errorf("fingerprint: %s is %q, want %q", key, got, want)
+		}
+	}
 	for _, until := range []string{"now", strconv.FormatInt(run.Finished.UnixMilli(), 10)} {
 		want := fmt.Sprintf("dashboard: http://127.0.0.1:3000/d/piecebench-compare?var-run=%s&from=%d&to=%s\n", run.ID, run.Started.UnixMilli(), until)
 		if !strings.Contains(stderr, want) {
