@@ -149,8 +149,9 @@ type sweep struct {
 	settings settings.Settings
 	options  Options
 	agent    *client.Client
-	files    []string // of the dataset, as far as they are on this machine
-	smallest int64    // bytes of the smallest piece
+	files    []string     // of the dataset, as far as they are on this machine
+	link     client.State // as it was set for the cells that run
+	smallest int64        // bytes of the smallest piece
 	cells    []plan.Cell
 	status   *status
 	results  *result.Run
@@ -213,10 +214,11 @@ func (r *sweep) run(ctx context.Context) error {
 			continue
 		}
 		if r.agent != nil && (current == nil || *current != c.Link) {
-			if _, err := r.agent.SetLink(ctx, c.Link); err != nil {
+			set, err := r.agent.SetLink(ctx, c.Link)
+			if err != nil {
 				return err
 			}
-			current = &c.Link
+			r.link, current = set, &c.Link
 		}
 		if err := r.cell(ctx, c, plan.CellsTime(r.cells[i:], r.settings)); err != nil {
 			return fmt.Errorf("cell %d (%s, %s, %s, %d clients): %w", c.ID, c.Target.Name, c.Link, c.Mode.Name, c.Concurrency, err)
@@ -250,7 +252,7 @@ func (r *sweep) cell(ctx context.Context, c plan.Cell, left time.Duration) error
 	if err != nil {
 		return err
 	}
-	if err := r.checkLink(ctx, c.Link); err != nil {
+	if err := r.checkLink(ctx); err != nil {
 		return errors.Join(err, record.Remove(filepath.Join(r.options.Out, measured.Records)))
 	}
 	r.judge(&measured, c)
@@ -260,16 +262,25 @@ func (r *sweep) cell(ctx context.Context, c plan.Cell, left time.Duration) error
 }
 
 // checkLink refuses a cell whose link is not the one that was set: an agent
-// that was started again has none.
-func (r *sweep) checkLink(ctx context.Context, want link.Spec) error {
+// that was started again has none, and tc is there for everybody.
+func (r *sweep) checkLink(ctx context.Context) error {
 	if r.agent == nil {
 		return nil
 	}
-	state, err := r.agent.Link(ctx)
-	if err == nil && state.Spec() != want {
-		err = fmt.Errorf("after the cell the link was %s, not %s: the link agent was started again, or somebody else set it", state.Spec(), want)
+	now, err := r.agent.Link(ctx)
+	if err != nil {
+		return err
 	}
-	return err
+	was := r.link
+	now.Stats, was.Stats = client.Stats{}, client.Stats{}
+	switch {
+	case now.Spec() != was.Spec():
+		return fmt.Errorf("after the cell the link was %s, not %s: the link agent was started again, or somebody else set it", now.Spec(), was.Spec())
+	case now != was:
+		return fmt.Errorf("after the cell the link's burst and queues were %d B, %d B and %d packets, not %d, %d and %d: somebody else changed them",
+			now.BurstBytes, now.LimitBytes, now.NetemLimitPackets, was.BurstBytes, was.LimitBytes, was.NetemLimitPackets)
+	}
+	return nil
 }
 
 func (r *sweep) save() error {

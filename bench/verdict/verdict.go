@@ -224,4 +224,9 @@ func percent(share float64) string {
 	return fmt.Sprintf("%.0f %%", 100*share)
 }
 
-func milliseconds(ms float64) string { return fmt.Sprintf("%.3g ms", ms) }
+func milliseconds(ms float64) string {
+	if ms >= 999.5 {
+		return fmt.Sprintf("%.3g s", ms/1000)
+	}
+	return fmt.Sprintf("%.3g ms", ms)
+}

@@ -1,0 +1,198 @@
+// Package selftest holds verdicts against the truth: real sweeps through a real
+// lab, in which it is known what limits each cell.
+package selftest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"piecebench/bench/result"
+	"piecebench/bench/verdict"
+	"piecebench/lab"
+	"piecebench/lab/labtest"
+)
+
+// The server that burns CPU, and the generator that starves, get as much of a
+// CPU as any machine has to spare.
+const (
+	serverCPUs    = 0.25
+	generatorCPUs = 0.2
+)
+
+// bed is a lab in which the faulty server stands in for the gateway.
+type bed struct {
+	lab.Lab
+	cfg lab.Config
+}
+
+func newBed(t *testing.T) bed {
+	t.Helper()
+	labtest.NeedRoot(t)
+	root := labtest.Install(t, "netem-agent", "piecebench", "k6")
+	cfg := labtest.Config(t, root)
+	build := exec.Command("go", "build", "-o", filepath.Join(cfg.Bin, "piece-gateway"), "./faulty")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("building the faulty server: %v\n%s", err, out)
+	}
+	return bed{labtest.New(t, "self"), cfg}
+}
+
+func (b bed) up(t *testing.T) {
+	t.Helper()
+	if err := b.Up(b.cfg, t.Output()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sweep returns the command of a sweep in the lab, and its results' folder.
+func (b bed) sweep(t *testing.T, settings ...string) (run *exec.Cmd, dir string) {
+	dir = filepath.Join(t.TempDir(), "run")
+	argv := append([]string{filepath.Join(b.cfg.Bin, "piecebench"), "run",
+		"--manifest", filepath.Join(b.cfg.Data, "pieces.json"), "--out", dir, "--duration", "2s", "--warmup", "1s"}, settings...)
+	return b.Command(argv...), dir
+}
+
+// serverPID returns the process of the faulty server.
+func (b bed) serverPID(t *testing.T) string {
+	t.Helper()
+	out, err := exec.Command("ip", "netns", "pids", b.ServerNamespace()).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pid := range strings.Fields(string(out)) {
+		if exe, _ := os.Readlink(filepath.Join("/proc", pid, "exe")); exe == filepath.Join(b.cfg.Bin, "piece-gateway") {
+			return pid
+		}
+	}
+	t.Fatal("the faulty server does not run")
+	return ""
+}
+
+func move(t *testing.T, pid, procs string) {
+	t.Helper()
+	if err := os.WriteFile(procs, []byte(pid), 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func load(t *testing.T, dir string) *result.Run {
+	t.Helper()
+	run, err := result.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+func TestServersWithAKnownFault(t *testing.T) {
+	b := newBed(t)
+	procs := quota(t, "server", serverCPUs)
+	b.up(t)
+	t.Cleanup(func() { _ = b.Down() }) // before its quota goes
+	move(t, b.serverPID(t), procs)
+
+	targets := "raw"
+	for _, fault := range []string{"stall", "throttle", "burn"} {
+		targets += fmt.Sprintf(",%s=http://198.18.0.2:7777/%s/piece/{piece}", fault, fault)
+	}
+	run, dir := b.sweep(t, "--targets", targets, "--links", "200mbit/20ms", "--modes", "64KiB", "--concurrency", "2,120")
+	if out, err := run.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	truth := map[string]string{
+		"raw 2": verdict.Latency, "raw 120": verdict.Link,
+		"stall 2": verdict.Latency, "stall 120": verdict.Server,
+		"throttle 2": verdict.Server, "throttle 120": verdict.Server,
+		"burn 2": verdict.ServerCPU, "burn 120": verdict.ServerCPU,
+	}
+	disturbed := 0
+	results := load(t, dir)
+	for _, c := range results.Cells {
+		name := fmt.Sprint(c.Target, " ", c.Concurrency)
+		t.Logf("%s: %s: %s", name, c.LimitedBy, c.Because)
+		if c.LimitedBy == verdict.Host && othersFill(c) {
+			disturbed++
+			continue
+		}
+		if c.LimitedBy != truth[name] {
+			t.Errorf("%s: limited by %q, and the truth is %q (evidence %+v, TCP %+v)", name, c.LimitedBy, truth[name], *c.Evidence, c.Evidence.TCP)
+		}
+		delete(truth, name)
+	}
+	if len(truth) > disturbed {
+		t.Errorf("no cell for %v", truth)
+	}
+	if g := results.Generator; g == nil || g.CeilingBits < results.Calibrations[0].CeilingBits || g.CeilingAfterBits == 0 || results.Calibrations[0].CeilingAfterBits == 0 {
+		t.Errorf("ceilings: generator %+v, link %+v", g, results.Calibrations[0])
+	}
+	if disturbed > 0 {
+		t.Skipf("SKIPPED %d of %d cells: other work fills this machine, which is what they say", disturbed, len(results.Cells))
+	}
+}
+
+// othersFill tells of a machine that is full of work that is not the cell's.
+func othersFill(c result.Cell) bool {
+	e := c.Evidence
+	return c.HostCPU*float64(e.HostCPUs)-e.Generator.CPUs-e.Server.CPUs-*e.Agent > 0.4*float64(e.HostCPUs)
+}
+
+// The first cell has a generator that starves; while the second runs, somebody
+// changes the link behind the agent's back.
+func TestAStarvedGeneratorAndALinkThatIsChanged(t *testing.T) {
+	b := newBed(t)
+	procs := quota(t, "generator", generatorCPUs)
+	k6 := filepath.Join(b.cfg.Bin, "k6")
+	if err := os.Rename(k6, k6+"-unlimited"); err != nil {
+		t.Fatal(err)
+	}
+	// In the lab /sys is the namespace's own, so the group is reached through this process.
+	script := fmt.Sprintf("#!/bin/sh\necho $$ > /proc/%d/root%s && exec %s-unlimited \"$@\"\n", os.Getpid(), procs, k6)
+	if err := os.WriteFile(k6, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b.up(t)
+	run, dir := b.sweep(t, "--targets", "raw", "--links", "200mbit/5ms", "--modes", "1KiB", "--concurrency", "100,99")
+	changed := make(chan error, 1)
+	go func() { changed <- b.changeRateDuringCell(2, dir) }()
+	out, err := run.CombinedOutput()
+	if err := <-changed; err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if run.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), "after the cell the link was 100mbit/5ms, not 200mbit/5ms") {
+		t.Errorf("a link that was changed during a cell: %v\n%s", err, out)
+	}
+	cells := load(t, dir).Cells
+	if len(cells) != 1 {
+		t.Fatalf("%d cells are kept, want the one before the change", len(cells))
+	}
+	t.Log(cells[0].LimitedBy, ": ", cells[0].Because)
+	if cells[0].LimitedBy != verdict.Generator {
+		t.Errorf("a starved generator: limited by %q because %s (evidence %+v)", cells[0].LimitedBy, cells[0].Because, *cells[0].Evidence)
+	}
+}
+
+// changeRateDuringCell halves the link's rate with tc once a cell's k6 has begun.
+func (b bed) changeRateDuringCell(number int, dir string) error {
+	pattern := filepath.Join(dir, "logs", fmt.Sprintf("%03d-*.progress.jsonl", number))
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		if found, err := filepath.Glob(pattern); err != nil || len(found) > 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("cell %d never began", number)
+		}
+	}
+	argv := slices.Concat([]string{"-n", b.ServerNamespace(), "qdisc", "replace", "dev", "shaped0", "root", "handle", "1:", "tbf"},
+		[]string{"rate", "100mbit", "burst", strconv.Itoa(64 << 10), "limit", "500000"})
+	if out, err := exec.Command("tc", argv...).CombinedOutput(); err != nil {
+		return fmt.Errorf("tc: %w: %s", err, out)
+	}
+	return nil
+}
