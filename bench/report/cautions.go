@@ -7,6 +7,7 @@ import (
 
 	"piecebench/bench/compare"
 	"piecebench/bench/result"
+	"piecebench/bench/verdict"
 )
 
 // maxNamed is how many cells a flag names before it only counts the others.
@@ -53,6 +54,17 @@ func (v *view) cautions() []caution {
 	if g := run.Generator; g != nil {
 		drift("The generator’s ceiling", g.CeilingBits, g.CeilingAfterBits)
 	}
+	v.eachFigures(func(r row, target string, f *figures) string {
+		for _, c := range f.cells {
+			if e := c.Evidence; e != nil && e.Emulator != nil && e.Emulator.Late >= verdict.LateShare {
+				return fmt.Sprintf("%s, %s (%s of the packets)", target, r.place(), wholePercent(e.Emulator.Late))
+			}
+		}
+		return ""
+	}, func(n int, named string) {
+		add("late", "%s in which the emulated delay was more than 1 ms too long for at least half of the packets, so that TTFB and duration are too: %s. "+
+			"Run the clients on a machine with more cores.", count(n, "cell"), named)
+	})
 	v.eachFigures(func(r row, target string, f *figures) string {
 		if f.failed == 0 {
 			return ""

@@ -71,9 +71,10 @@ type htmlColumn struct {
 	Right bool
 }
 
-// htmlCell is a table's cell. Same marks what repeats the row above.
+// htmlCell is a table's cell. Same marks what repeats the row above, Title is
+// what it rests on, if anything.
 type htmlCell struct {
-	Text        string
+	Text, Title string
 	Right, Same bool
 	Class       string // of the style sheet, if any
 }
@@ -143,6 +144,9 @@ func (t table) html(groups int) htmlTable {
 		for i, text := range row {
 			same = same && i < groups && text == t.rows[n-1][i]
 			cells[i] = htmlCell{Text: text, Right: t.head[i].right, Same: same}
+		}
+		if t.why != nil {
+			cells[len(cells)-1].Title = t.why[n]
 		}
 		h.Rows = append(h.Rows, cells)
 	}

@@ -83,6 +83,7 @@ func hostileRun() *result.Run {
 	raw, bad := cell("raw", name, 1, 1), cell(name, name, 1, 1)
 	bad.Link, raw.Link = name, name
 	bad.Failed, bad.FirstErrors, bad.LimitedBy = map[string]int{name: 1}, []string{name}, name
+	bad.Because = name
 	run := runOf(raw, bad)
 	run.ID, run.Settings, run.Fingerprint = name, map[string]string{name: name}, map[string]string{name: name}
 	run.Calibrations[0].Link, run.Calibrations[0].Notes, run.Calibrations[0].Backend = name, []string{name}, name

@@ -14,6 +14,9 @@ import (
 type table struct {
 	head []column
 	rows [][]string
+	// why is what the last cell of each row rests on, which a page shows when the
+	// pointer is over it; nil where there is nothing to say.
+	why []string
 }
 
 type column struct {
@@ -84,6 +87,7 @@ func (v *view) requests(l linkView) table {
 			t.rows = append(t.rows, []string{r.mode, strconv.Itoa(r.concurrency), v.targets[i],
 				quantile(f.ttfb.P50, w), quantile(f.ttfb.P95, w), quantile(f.duration.P50, w), quantile(f.duration.P95, w),
 				success, strconv.FormatInt(f.failed, 10), strconv.FormatInt(f.cut, 10), f.limitedBy})
+			t.why = append(t.why, f.because)
 		}
 	}
 	return t

@@ -43,6 +43,7 @@ type figures struct {
 	ttfb, duration  result.Quantiles // of the middle repetition
 	warmupQuantiles bool             // some include requests of the warm-up
 	limitedBy       string
+	because         string // the figures that decided limitedBy
 }
 
 // success is ok / (ok + failed), false where nothing finished.
@@ -179,7 +180,7 @@ func (f *figures) combine() {
 	var bytes int64
 	var seconds float64
 	var ttfb, total []result.Quantiles
-	var limits []string
+	var limits, reasons []string
 	for _, c := range f.cells {
 		f.ok += c.RequestsOK
 		f.failed += c.RequestsFailed()
@@ -191,11 +192,12 @@ func (f *figures) combine() {
 		ttfb, total = append(ttfb, c.TTFB), append(total, c.Duration)
 		if c.LimitedBy != "" && !slices.Contains(limits, c.LimitedBy) {
 			limits = append(limits, c.LimitedBy)
+			reasons = append(reasons, c.Because)
 		}
 	}
 	f.goodput = float64(bytes) * 8 / seconds
 	f.ttfb, f.duration = middle(ttfb), middle(total)
-	f.limitedBy = strings.Join(limits, ", ")
+	f.limitedBy, f.because = strings.Join(limits, ", "), strings.Join(reasons, "; ")
 }
 
 func middle(all []result.Quantiles) result.Quantiles {

@@ -25,7 +25,6 @@ const (
 	linkFull      = 0.95 // of the link's ceiling; also of the generator's
 	cpuFull       = 0.90 // of the CPUs that somebody may use, or of one by a single thread
 	mostOf        = 0.65 // of all CPUs of a full machine: then it is one process that fills it
-	lateShare     = 0.50 // of packets late by more than 1 ms: the round trip is beyond the link's tolerance
 	droppedShare  = 0.05 // of packets, on a link that is not full and was not asked to lose any
 	windowShare   = 0.50 // of the time with something to send
 	waitShare     = 0.50 // of a request's duration, before its first byte
@@ -33,6 +32,10 @@ const (
 	unsentShare   = 0.50 // of connections with something to send: TCP holds it back
 	idleShare     = 0.80 // of connections with nothing to send: their server holds it back
 )
+
+// LateShare is the share of a delay line's packets from which on, late by more
+// than 1 ms, the round trip is beyond a link's tolerance.
+const LateShare = 0.50
 
 // Rule is one row of the table.
 type Rule struct {
@@ -75,13 +78,13 @@ var Rules = []Rule{
 			share := c.GoodputBits() / float64(e.GeneratorBits)
 			return percent(share) + " of the generator’s ceiling", e.GeneratorBits > 0 && share >= linkFull
 		}},
-	{Emulator, fmt.Sprintf("at least %s of the packets of the delay line left it more than 1 ms late, or it lost %s", percent(lateShare), percent(droppedShare)),
+	{Emulator, fmt.Sprintf("at least %s of the packets of the delay line left it more than 1 ms late, or it lost %s", percent(LateShare), percent(droppedShare)),
 		func(_ result.Cell, e result.Evidence) (string, bool) {
 			if e.Emulator == nil {
 				return "", false
 			}
 			return fmt.Sprintf("%s of the delay line’s packets late by more than 1 ms, %s lost", percent(e.Emulator.Late), percent(e.Emulator.Lost)),
-				e.Emulator.Late >= lateShare || e.Emulator.Lost >= droppedShare
+				e.Emulator.Late >= LateShare || e.Emulator.Lost >= droppedShare
 		}},
 	{Emulator, fmt.Sprintf("at least %s of the servers' packets found the link's queue full, and no loss was asked for", percent(droppedShare)),
 		func(c result.Cell, e result.Evidence) (string, bool) {
