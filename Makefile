@@ -60,7 +60,7 @@ bench/report/assets/echarts.min.js: bench/report/assets/fetch
 	@bench/report/assets/fetch
 
 bench-gateway: setup ## the gateway beside nginx on loopback, and fr32 unpadding beside copy(): ratios
-	@go test -run '^$$' -bench . -benchtime 10x ./gateway
+	@go test -run '^$$' -bench . -benchtime 5x ./gateway
 	@go test -run '^$$' -bench OverCopy ./piece/fr32
 
 bench-generator: setup build ## the retrieval engine beside k6's http.get and curl: CPU-seconds per GB

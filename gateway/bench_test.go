@@ -19,7 +19,7 @@ const (
 
 // window is one turn of load. Turns are many and short, and all alternate, so
 // that what else the machine does meets all alike.
-const window = 500 * time.Millisecond
+const window = time.Second
 
 // server is something to put load on, and what it delivered so far.
 type server struct {

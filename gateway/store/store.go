@@ -80,16 +80,18 @@ func New(name string, config Config) (Store, error) {
 
 // open opens a file below dir that must have at least size bytes. It is opened
 // anew for each request: that costs 5 us, sees a replaced or lost file at once,
-// and gives each client's stream a read-ahead state of its own.
+// and gives each client's stream a read-ahead state of its own. os.Open would
+// ask the poller to take it, in five system calls, which it does not do.
 func open(dir, name string, size int64) (*os.File, error) {
 	if name == "" {
 		return nil, &Error{dir, errors.New("the manifest names no file of this store for the piece")}
 	}
 	path := filepath.Join(dir, name)
-	f, err := os.Open(path)
+	fd, err := retry(func() (int, error) { return unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0) })
 	if err != nil {
-		return nil, &Error{path, bare(err)}
+		return nil, &Error{path, fmt.Errorf("open: %w", err)}
 	}
+	f := os.NewFile(uintptr(fd), path)
 	info, err := f.Stat()
 	switch {
 	case err != nil:
