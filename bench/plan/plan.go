@@ -46,7 +46,7 @@ func Cells(s settings.Settings) []Cell {
 
 // Measured with the default sweep on a 2-core machine: what a cell takes
 // beside its warm-up and window (k6's start and end, records read back), and
-// what the calibration of one link takes.
+// what the ceilings of one link take, before the sweep and after it.
 const (
 	cellOverhead        = 2 * time.Second
 	calibrationDuration = 35 * time.Second

@@ -127,7 +127,7 @@ var Rules = []Rule{
 			if total == nil || total.Bound || e.FloorMs <= 0 || e.RTTMs < minRTTMs {
 				return "", false
 			}
-			return fmt.Sprintf("the median request took %s, and %s is the least on a new connection", milliseconds(total.Ms), milliseconds(e.FloorMs)),
+			return fmt.Sprintf("the median request took %s; the round trip is %s, the slow-start floor %s", milliseconds(total.Ms), milliseconds(e.RTTMs), milliseconds(e.FloorMs)),
 				total.Ms <= floorMultiple*e.FloorMs
 		}},
 	{Latency, fmt.Sprintf("on at least %s of the connections TCP held back what the server had written: its congestion window was full", percent(unsentShare)),

@@ -56,7 +56,7 @@ func TestVerdicts(t *testing.T) {
 		{"no first byte within the window", func(c *result.Cell, _ *result.Evidence) {
 			c.TTFB.P50, c.Duration.P50 = &result.Quantile{Ms: 9000, Bound: true}, &result.Quantile{Ms: 9000, Bound: true}
 		}, verdict.Server, "first byte"},
-		{"a round trip more is the link's queue", func(c *result.Cell, _ *result.Evidence) { c.TTFB.P50.Ms, c.Duration.P50.Ms = 79, 100 }, verdict.Latency, "took 100 ms, and 321 ms is the least"},
+		{"a round trip more is the link's queue", func(c *result.Cell, _ *result.Evidence) { c.TTFB.P50.Ms, c.Duration.P50.Ms = 79, 100 }, verdict.Latency, "took 100 ms; the round trip is 40 ms, the slow-start floor 321 ms"},
 		{"one client of small ranges", func(c *result.Cell, _ *result.Evidence) { c.Concurrency, c.Duration.P50.Ms = 1, 95 }, verdict.Latency, "95 ms"},
 		{"TCP's window grows slowly", func(_ *result.Cell, e *result.Evidence) { e.TCP.Waiting = 0.9 }, verdict.Latency, "held back data on 90 %"},
 		{"neither TCP nor the server most of the time", func(_ *result.Cell, e *result.Evidence) { e.TCP.Waiting = 0.35 }, "", ""},
