@@ -28,6 +28,7 @@ const (
 	droppedShare  = 0.05 // of packets, on a link that is not full and was not asked to lose any
 	windowShare   = 0.50 // of the time with something to send
 	waitShare     = 0.50 // of a request's duration, before its first byte
+	queueMultiple = 1.5  // of the idle round trip: more than TCP's own bursts add
 	floorMultiple = 2.0  // of the least time of a request
 	unsentShare   = 0.50 // of connections with something to send: TCP holds it back
 	idleShare     = 0.80 // of connections with nothing to send: their server holds it back
@@ -120,6 +121,15 @@ var Rules = []Rule{
 			most := ttfb.Bound || !total.Bound && wait >= waitShare*total.Ms
 			return fmt.Sprintf("the median request waited %s for its first byte, beyond the round trip", milliseconds(wait)) + cpus(e),
 				wait > max(e.RTTMs, minRTTMs) && most
+		}},
+	{Link, fmt.Sprintf("on at least %s of the connections TCP held back what the server had written, at %g times the idle round trip or more: the link's queue stood", percent(unsentShare), queueMultiple),
+		func(c result.Cell, e result.Evidence) (string, bool) {
+			if e.TCP == nil || c.HostLimited || e.RTTMs < minRTTMs {
+				return "", false
+			}
+			share, _ := c.LinkShare()
+			return fmt.Sprintf("the link’s queue stood: the round trip was %s, idle %s (%s of the link’s ceiling)", milliseconds(e.TCP.RTTMs), milliseconds(e.RTTMs), percent(share)),
+				e.TCP.Waiting >= unsentShare && e.TCP.RTTMs >= queueMultiple*e.RTTMs
 		}},
 	{Latency, fmt.Sprintf("the median duration is at most %g times the slow-start floor", floorMultiple),
 		func(c result.Cell, e result.Evidence) (string, bool) {

@@ -58,6 +58,7 @@ func TestVerdicts(t *testing.T) {
 		}, verdict.Server, "first byte"},
 		{"a round trip more is the link's queue", func(c *result.Cell, _ *result.Evidence) { c.TTFB.P50.Ms, c.Duration.P50.Ms = 79, 100 }, verdict.Latency, "took 100 ms; the round trip is 40 ms, the slow-start floor 321 ms"},
 		{"one client of small ranges", func(c *result.Cell, _ *result.Evidence) { c.Concurrency, c.Duration.P50.Ms = 1, 95 }, verdict.Latency, "95 ms"},
+		{"the link's queue stands", func(_ *result.Cell, e *result.Evidence) { e.TCP.Waiting, e.TCP.RTTMs = 0.9, 78 }, verdict.Link, "the round trip was 78 ms, idle 40 ms (10 % of the link’s ceiling)"},
 		{"TCP's window grows slowly", func(_ *result.Cell, e *result.Evidence) { e.TCP.Waiting = 0.9 }, verdict.Latency, "held back data on 90 %"},
 		{"neither TCP nor the server most of the time", func(_ *result.Cell, e *result.Evidence) { e.TCP.Waiting = 0.35 }, "", ""},
 		{"somebody's own server, slow to answer", func(c *result.Cell, e *result.Evidence) {
