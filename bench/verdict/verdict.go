@@ -28,7 +28,7 @@ const (
 	droppedShare  = 0.05 // of packets, on a link that is not full and was not asked to lose any
 	windowShare   = 0.50 // of the time with something to send
 	waitShare     = 0.50 // of a request's duration, before its first byte
-	queueMultiple = 1.5  // of the idle round trip: more than TCP's own bursts add
+	queueMultiple = 1.5  // of the idle round trip
 	floorMultiple = 2.0  // of the least time of a request
 	unsentShare   = 0.50 // of connections with something to send: TCP holds it back
 	idleShare     = 0.80 // of connections with nothing to send: their server holds it back
