@@ -4,12 +4,14 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"piecebench/bench/cell"
@@ -57,7 +59,7 @@ func Run(ctx context.Context, s settings.Settings, o Options) error {
 	if s.Targets, err = resolve(s.Targets, o.Targets); err != nil {
 		return err
 	}
-	if err := checkModes(s, manifest); err != nil {
+	if err := checkModes(s, smallest(manifest)); err != nil {
 		return err
 	}
 	var agent *client.Client
@@ -82,7 +84,7 @@ func Run(ctx context.Context, s settings.Settings, o Options) error {
 	r := &sweep{
 		settings: s, options: o, agent: agent,
 		files:    localFiles(manifest, filepath.Dir(o.Manifest)),
-		smallest: smallest(manifest),
+		smallest: smallest(manifest).UnpaddedSize(),
 		cells:    plan.Cells(s),
 		status:   status,
 		pusher:   pusher,
@@ -110,22 +112,16 @@ func Run(ctx context.Context, s settings.Settings, o Options) error {
 	return err
 }
 
-// smallest returns the size of the smallest piece, as requests ask for it.
-func smallest(m *piece.Manifest) int64 {
-	size := m.Pieces[0].UnpaddedSize()
-	for _, p := range m.Pieces {
-		size = min(size, p.UnpaddedSize())
-	}
-	return size
+// smallest returns the smallest piece.
+func smallest(m *piece.Manifest) piece.Piece {
+	return slices.MinFunc(m.Pieces, func(a, b piece.Piece) int { return cmp.Compare(a.PaddedSize, b.PaddedSize) })
 }
 
 // checkModes refuses a range that does not fit into the smallest piece.
-func checkModes(s settings.Settings, m *piece.Manifest) error {
+func checkModes(s settings.Settings, smallest piece.Piece) error {
 	for _, mode := range s.Modes {
-		for _, p := range m.Pieces {
-			if mode.Length > p.UnpaddedSize() {
-				return fmt.Errorf("MODES=%s: the range is larger than piece %s, which holds %d bytes", mode.Name, p.CID, p.UnpaddedSize())
-			}
+		if mode.Length > smallest.UnpaddedSize() {
+			return fmt.Errorf("MODES=%s: the range is larger than piece %s, which holds %d bytes", mode.Name, smallest.CID, smallest.UnpaddedSize())
 		}
 	}
 	return nil
