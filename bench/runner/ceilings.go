@@ -90,12 +90,8 @@ func (r *sweep) generator(ctx context.Context, number int) (g result.Generator, 
 		return g, err
 	}
 	r.status.step("the generator: k6 from memory, without a link")
-	manifest, err := piece.Load(r.options.Manifest)
-	if err != nil {
-		return g, err
-	}
 	// All objects that the agent serves under one URL have one size.
-	one := piece.Manifest{Version: manifest.Version, Seed: manifest.Seed, Pieces: manifest.Pieces[:1]}
+	one := piece.Manifest{Version: r.manifest.Version, Seed: r.manifest.Seed, Pieces: r.manifest.Pieces[:1]}
 	path := filepath.Join(r.options.Out, "logs", "generator.json")
 	if err := one.Save(path); err != nil {
 		return g, err

@@ -84,7 +84,7 @@ func Run(ctx context.Context, s settings.Settings, o Options) error {
 	r := &sweep{
 		settings: s, options: o, agent: agent,
 		files:    localFiles(manifest, filepath.Dir(o.Manifest)),
-		smallest: smallest(manifest).UnpaddedSize(),
+		manifest: manifest,
 		cells:    plan.Cells(s),
 		status:   status,
 		pusher:   pusher,
@@ -147,7 +147,7 @@ type sweep struct {
 	agent    *client.Client
 	files    []string     // of the dataset, as far as they are on this machine
 	link     client.State // as it was set for the cells that run
-	smallest int64        // bytes of the smallest piece
+	manifest *piece.Manifest
 	cells    []plan.Cell
 	status   *status
 	results  *result.Run

@@ -49,5 +49,5 @@ func (r *sweep) requestBytes(c plan.Cell) int64 {
 	if c.Mode.Length > 0 {
 		return c.Mode.Length
 	}
-	return r.smallest
+	return smallest(r.manifest).UnpaddedSize()
 }

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"testing"
 
 	"piecebench/lab"
@@ -91,13 +90,5 @@ func FreePort(t *testing.T) int {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, err := strconv.Atoi(port)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
+	return listener.Addr().(*net.TCPAddr).Port
 }
