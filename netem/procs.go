@@ -99,7 +99,8 @@ func (r *procReader) readWithThreads() (client.Procs, error) {
 			continue
 		}
 		// One that has ended meanwhile has no limit: there is none to report.
-		p.AllowedCPUs, _ = cpulimit.Of(p.PIDs...)
+		limit, _ := cpulimit.Of(p.PIDs...)
+		p.AllowedCPUs, p.QuotaPeriods, p.ThrottledPeriods = limit.CPUs, limit.Periods, limit.Throttled
 		p.ThreadSeconds = map[int]float64{}
 		for _, pid := range p.PIDs {
 			threads, _ := r.proc.AllThreads(pid)

@@ -34,9 +34,9 @@ type reading struct {
 	time      time.Time
 	host      hostcpu.Time
 	generator float64
-	allowed   float64      // CPUs that k6 may use
-	server    *client.Proc // nil where the agent sees none on the target's port
-	emulation float64      // the link agent itself
+	limit     cpulimit.Limit // of k6
+	server    *client.Proc   // nil where the agent sees none on the target's port
+	emulation float64        // the link agent itself
 	link      client.Stats
 }
 
@@ -99,7 +99,7 @@ func (w *watch) read(ctx context.Context, into **reading) error {
 		return nil // k6 has just ended: the next reading knows it
 	}
 	// Of one that has ended it is not known: the start's reading has it.
-	r.allowed, _ = cpulimit.Of(w.k6.cmd.Process.Pid)
+	r.limit, _ = cpulimit.Of(w.k6.cmd.Process.Pid)
 	if w.agent != nil {
 		procs, err := w.agent.Procs(ctx)
 		if err != nil {
@@ -148,9 +148,12 @@ func (w *watch) evidence() *result.Evidence {
 	start, end := w.start, w.end
 	seconds := end.time.Sub(start.time).Seconds()
 	e := &result.Evidence{
-		HostCPUs:  end.host.CPUs,
-		Generator: &result.CPUUse{CPUs: (end.generator - start.generator) / seconds, Allowed: start.allowed},
-		TCP:       w.tcp(),
+		HostCPUs: end.host.CPUs,
+		Generator: &result.CPUUse{
+			CPUs: (end.generator - start.generator) / seconds, Allowed: start.limit.CPUs,
+			Throttled: share(end.limit.Throttled-start.limit.Throttled, end.limit.Periods-start.limit.Periods),
+		},
+		TCP: w.tcp(),
 	}
 	if w.agent == nil {
 		return e
@@ -159,7 +162,10 @@ func (w *watch) evidence() *result.Evidence {
 	e.Agent = &emulation
 	e.Emulator = emulator(start.link, end.link)
 	if start.server != nil && end.server != nil {
-		e.Server = &result.CPUUse{CPUs: (end.server.CPUSeconds - start.server.CPUSeconds) / seconds, Allowed: end.server.AllowedCPUs}
+		e.Server = &result.CPUUse{
+			CPUs: (end.server.CPUSeconds - start.server.CPUSeconds) / seconds, Allowed: end.server.AllowedCPUs,
+			Throttled: share(end.server.ThrottledPeriods-start.server.ThrottledPeriods, end.server.QuotaPeriods-start.server.QuotaPeriods),
+		}
 		for thread, used := range end.server.ThreadSeconds {
 			e.Server.BusiestThread = max(e.Server.BusiestThread, (used-start.server.ThreadSeconds[thread])/seconds)
 		}
@@ -167,15 +173,17 @@ func (w *watch) evidence() *result.Evidence {
 	return e
 }
 
+// share is 0 of nothing.
+func share(part, whole int64) float64 {
+	if whole <= 0 {
+		return 0
+	}
+	return float64(part) / float64(whole)
+}
+
 // emulator compares the link's counters. They start anew when a link is set,
 // which none is while a cell runs.
 func emulator(start, end client.Stats) *result.Emulator {
-	share := func(part, whole int64) float64 {
-		if whole <= 0 {
-			return 0
-		}
-		return float64(part) / float64(whole)
-	}
 	drops := end.Drops - start.Drops
 	e := &result.Emulator{Dropped: share(drops, drops+end.SentPackets-start.SentPackets)}
 	if a, b := start.DelayLine, end.DelayLine; a != nil && b != nil {

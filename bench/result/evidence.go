@@ -24,6 +24,7 @@ type Evidence struct {
 type CPUUse struct {
 	CPUs          float64 `json:"cpus"`
 	Allowed       float64 `json:"allowed"`                  // by affinity and quotas
+	Throttled     float64 `json:"throttled,omitempty"`      // share of the quota's periods in which it was used up and something waited
 	BusiestThread float64 `json:"busiest_thread,omitempty"` // servers only
 }
 

@@ -3,6 +3,7 @@
 package selftest
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -122,7 +123,7 @@ func TestServersWithAKnownFault(t *testing.T) {
 			continue
 		}
 		if c.LimitedBy != truth[name] {
-			t.Errorf("%s: limited by %q, and the truth is %q (evidence %+v, TCP %+v)", name, c.LimitedBy, truth[name], *c.Evidence, c.Evidence.TCP)
+			t.Errorf("%s: limited by %q, and the truth is %q (evidence %s)", name, c.LimitedBy, truth[name], asJSON(c.Evidence))
 		}
 		delete(truth, name)
 	}
@@ -172,9 +173,9 @@ func TestAStarvedGeneratorAndALinkThatIsChanged(t *testing.T) {
 	if len(cells) != 1 {
 		t.Fatalf("%d cells are kept, want the one before the change", len(cells))
 	}
-	t.Log(cells[0].LimitedBy, ": ", cells[0].Because)
+	t.Log(cells[0].LimitedBy, ": ", cells[0].Because, " ", asJSON(cells[0].Evidence))
 	if cells[0].LimitedBy != verdict.Generator {
-		t.Errorf("a starved generator: limited by %q because %s (evidence %+v)", cells[0].LimitedBy, cells[0].Because, *cells[0].Evidence)
+		t.Errorf("a starved generator: limited by %q because %s (evidence %s)", cells[0].LimitedBy, cells[0].Because, asJSON(cells[0].Evidence))
 	}
 }
 
@@ -195,4 +196,9 @@ func (b bed) changeRateDuringCell(number int, dir string) error {
 		return fmt.Errorf("tc: %w: %s", err, out)
 	}
 	return nil
+}
+
+func asJSON(e *result.Evidence) string {
+	text, _ := json.Marshal(e)
+	return string(text)
 }

@@ -24,6 +24,7 @@ const (
 const (
 	linkFull      = 0.95 // of the link's ceiling; also of the generator's
 	cpuFull       = 0.90 // of the CPUs that somebody may use, or of one by a single thread
+	quotaUsedUp   = 0.50 // of a quota's periods
 	mostOf        = 0.65 // of all CPUs of a full machine: then it is one process that fills it
 	droppedShare  = 0.05 // of packets, on a link that is not full and was not asked to lose any
 	windowShare   = 0.50 // of the time with something to send
@@ -54,7 +55,7 @@ var Rules = []Rule{
 			share, known := c.LinkShare()
 			return percent(share) + " of the link’s ceiling", known && !c.HostLimited && share >= linkFull
 		}},
-	{ServerCPU, fmt.Sprintf("the server's processes used at least %s of the CPUs that they may use, or one of their threads %s of one CPU", percent(cpuFull), percent(cpuFull)),
+	{ServerCPU, fmt.Sprintf("the server's processes used at least %s of the CPUs that they may use, or a quota stopped them in %s of its periods, or one of their threads used %s of one CPU", percent(cpuFull), percent(quotaUsedUp), percent(cpuFull)),
 		func(_ result.Cell, e result.Evidence) (string, bool) {
 			return usedUp("the server", e.Server)
 		}},
@@ -62,7 +63,7 @@ var Rules = []Rule{
 		func(c result.Cell, e result.Evidence) (string, bool) {
 			return tookMost("the server", e.Server, c, e)
 		}},
-	{Generator, fmt.Sprintf("k6 used at least %s of the CPUs that it may use", percent(cpuFull)),
+	{Generator, fmt.Sprintf("k6 used at least %s of the CPUs that it may use, or a quota stopped it in %s of its periods", percent(cpuFull), percent(quotaUsedUp)),
 		func(_ result.Cell, e result.Evidence) (string, bool) {
 			return usedUp("k6", e.Generator)
 		}},
@@ -182,6 +183,10 @@ func usedUp(name string, use *result.CPUUse) (string, bool) {
 		return "", false
 	case use.CPUs >= cpuFull*use.Allowed:
 		return fmt.Sprintf("%s used %.2f of the %.4g CPUs that it may use", name, use.CPUs, use.Allowed), true
+	// A quota is dealt out to each CPU in slices, of which some lapse: who waits
+	// for it need not have used all of it.
+	case use.Throttled >= quotaUsedUp:
+		return fmt.Sprintf("%s was stopped in %s of the periods of its quota, %.4g CPUs, of which it used %.2f", name, percent(use.Throttled), use.Allowed, use.CPUs), true
 	}
 	return fmt.Sprintf("one thread of %s was busy %s of the time", name, percent(use.BusiestThread)), use.BusiestThread >= cpuFull
 }

@@ -37,6 +37,12 @@ func TestVerdicts(t *testing.T) {
 			c.WindowBytes, c.HostLimited, c.HostCPU = 1_200_000_000, true, 0.97
 		}, verdict.Host, "of 4: server 0.10, k6 0.10, kernel and others 3.68"},
 		{"the server is at its quota", func(_ *result.Cell, e *result.Evidence) { *e.Server = result.CPUUse{CPUs: 0.48, Allowed: 0.5} }, verdict.ServerCPU, "0.48 of the 0.5 CPUs"},
+		{"the server waits for its quota", func(_ *result.Cell, e *result.Evidence) {
+			*e.Server = result.CPUUse{CPUs: 0.4, Allowed: 0.5, Throttled: 0.7}
+		}, verdict.ServerCPU, "stopped in 70 % of the periods of its quota, 0.5 CPUs, of which it used 0.40"},
+		{"k6 waits for its quota", func(_ *result.Cell, e *result.Evidence) {
+			*e.Generator = result.CPUUse{CPUs: 0.17, Allowed: 0.2, Throttled: 0.6}
+		}, verdict.Generator, "k6 was stopped in 60 %"},
 		{"the server has one thread that does all", func(_ *result.Cell, e *result.Evidence) { e.Server.CPUs, e.Server.BusiestThread = 1, 0.98 }, verdict.ServerCPU, "one thread of the server was busy 98 %"},
 		{"the server fills the machine", func(c *result.Cell, e *result.Evidence) { c.HostCPU, e.Server.CPUs = 0.99, 3.1 }, verdict.ServerCPU, "the server used 3.10 of 4 CPUs, which were 99 % busy"},
 		{"k6 is at its quota", func(_ *result.Cell, e *result.Evidence) { *e.Generator = result.CPUUse{CPUs: 0.25, Allowed: 0.25} }, verdict.Generator, "k6 used 0.25 of the 0.25"},

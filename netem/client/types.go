@@ -96,6 +96,11 @@ type Proc struct {
 	// AllowedCPUs is how many CPUs the processes may use: their affinity, or a
 	// quota as far as it can be seen; 0 when nothing listens.
 	AllowedCPUs float64 `json:"allowed_cpus"`
+	// QuotaPeriods is in how many periods of that quota anything ran, and
+	// ThrottledPeriods in how many of these it had to wait for the next; both since
+	// the control group was made, 0 without a quota.
+	QuotaPeriods     int64 `json:"quota_periods,omitempty"`
+	ThrottledPeriods int64 `json:"throttled_periods,omitempty"`
 	// ThreadSeconds is the CPU time of each thread, by its number: one thread
 	// that is always busy limits a server on any number of CPUs.
 	ThreadSeconds map[int]float64 `json:"thread_seconds,omitempty"`

@@ -14,42 +14,53 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Of returns how many CPUs processes may use together, such as 2 or 0.5: the
-// CPUs that at least one of them may run on, and no more than the quota of the
-// first one's control groups. Quotas of groups that cannot be seen from here,
-// such as another container's, are not known.
-func Of(pids ...int) (float64, error) {
+// Limit is what processes may use of the CPUs, and how often that stopped them.
+type Limit struct {
+	// CPUs that they may use together, such as 2 or 0.5: those that at least one
+	// of them may run on, and no more than the least quota of the first one's
+	// control groups.
+	CPUs float64
+	// Periods of that quota in which anything ran, and of these those in which
+	// the quota was used up and something had to wait for the next; both since
+	// the group was made, 0 without a quota. Source: the group's cpu.stat.
+	Periods, Throttled int64
+}
+
+// Of returns the limit of processes. Quotas of groups that cannot be seen from
+// here, such as another container's, are not known.
+func Of(pids ...int) (Limit, error) {
 	var allowed unix.CPUSet
 	for _, pid := range pids {
 		var one unix.CPUSet
 		if err := unix.SchedGetaffinity(pid, &one); err != nil {
-			return 0, fmt.Errorf("CPUs that process %d may use: %w", pid, err)
+			return Limit{}, fmt.Errorf("CPUs that process %d may use: %w", pid, err)
 		}
 		for i := range allowed {
 			allowed[i] |= one[i]
 		}
 	}
-	cpus := float64(allowed.Count())
+	limit := Limit{CPUs: float64(allowed.Count())}
 	if len(pids) == 0 {
-		return cpus, nil
+		return limit, nil
 	}
 	if quota, ok := quotaOf(pids[0]); ok {
-		cpus = min(cpus, quota)
+		limit.CPUs = min(limit.CPUs, quota.CPUs)
+		limit.Periods, limit.Throttled = quota.Periods, quota.Throttled
 	}
-	return cpus, nil
+	return limit, nil
 }
 
 // quotaOf returns the least quota of the control groups that a process is in,
-// in CPUs, and false where there is none. `ip netns exec` hides the groups' files
+// and false where there is none. `ip netns exec` hides the groups' files
 // from what it runs, but its parent still sees them.
-func quotaOf(pid int) (least float64, ok bool) {
+func quotaOf(pid int) (least Limit, ok bool) {
 	proc, err := procfs.NewProc(pid)
 	if err != nil {
-		return 0, false
+		return least, false
 	}
 	groups, err := proc.Cgroups()
 	if err != nil {
-		return 0, false
+		return least, false
 	}
 	for _, viewer := range []int{os.Getpid(), os.Getppid()} {
 		mounts, err := procfs.GetProcMounts(viewer)
@@ -63,7 +74,7 @@ func quotaOf(pid int) (least float64, ok bool) {
 					continue
 				}
 				quota, limited := leastAbove(filepath.Join(root, mount.MountPoint), mount.Root, group.Path)
-				if limited && (!ok || quota < least) {
+				if limited && (!ok || quota.CPUs < least.CPUs) {
 					least, ok = quota, true
 				}
 			}
@@ -74,14 +85,16 @@ func quotaOf(pid int) (least float64, ok bool) {
 
 // leastAbove returns the least quota of a group and of those that it is in;
 // root is the group whose files are at the mount point.
-func leastAbove(mountPoint, root, group string) (least float64, ok bool) {
+func leastAbove(mountPoint, root, group string) (least Limit, ok bool) {
 	below, err := filepath.Rel(root, group)
 	if err != nil || strings.HasPrefix(below, "..") {
-		return 0, false
+		return least, false
 	}
 	for ; ; below = filepath.Dir(below) {
-		if quota, limited := readQuota(filepath.Join(mountPoint, below)); limited && (!ok || quota < least) {
-			least, ok = quota, true
+		group := filepath.Join(mountPoint, below)
+		if cpus, limited := readQuota(group); limited && (!ok || cpus < least.CPUs) {
+			least, ok = Limit{CPUs: cpus}, true
+			least.Periods, least.Throttled = readThrottling(group)
 		}
 		if below == "." {
 			return least, ok
@@ -114,6 +127,23 @@ func readQuota(group string) (cpus float64, ok bool) {
 		return 0, false
 	}
 	return ratio(strings.TrimSpace(string(quota)), strings.TrimSpace(string(period)))
+}
+
+// readThrottling reads how often a group's quota stopped it; zeros where that
+// cannot be read.
+func readThrottling(group string) (periods, throttled int64) {
+	text, _ := os.ReadFile(filepath.Join(group, "cpu.stat"))
+	for line := range strings.Lines(string(text)) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		n, _ := strconv.ParseInt(value, 10, 64)
+		switch key {
+		case "nr_periods":
+			periods = n
+		case "nr_throttled":
+			throttled = n
+		}
+	}
+	return periods, throttled
 }
 
 // ratio is false for no quota, which is "max" or -1.

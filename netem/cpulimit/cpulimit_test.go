@@ -13,9 +13,9 @@ func TestAffinityLimits(t *testing.T) {
 	if err := unix.SchedGetaffinity(0, &all); err != nil {
 		t.Fatal(err)
 	}
-	cpus, err := Of(os.Getpid(), os.Getpid())
-	if err != nil || cpus > float64(all.Count()) || cpus <= 0 {
-		t.Errorf("%v CPUs, %v; this process may run on %d", cpus, err, all.Count())
+	limit, err := Of(os.Getpid(), os.Getpid())
+	if err != nil || limit.CPUs > float64(all.Count()) || limit.CPUs <= 0 || limit.Throttled > limit.Periods {
+		t.Errorf("%+v, %v; this process may run on %d", limit, err, all.Count())
 	}
 	if _, err := Of(1 << 30); err == nil {
 		t.Error("a process that does not exist has a limit")
@@ -27,6 +27,7 @@ func TestLeastQuotaOfTheGroupsAbove(t *testing.T) {
 	mount := t.TempDir()
 	for file, text := range map[string]string{
 		"pod/cpu.max":                   "150000 100000\n",
+		"pod/cpu.stat":                  "usage_usec 1\nnr_periods 40\nnr_throttled 30\n",
 		"pod/box/cpu.max":               "max 100000\n",
 		"old/cpu.cfs_quota_us":          "-1\n",
 		"old/cpu.cfs_period_us":         "100000\n",
@@ -43,18 +44,18 @@ func TestLeastQuotaOfTheGroupsAbove(t *testing.T) {
 	}
 	for _, c := range []struct {
 		root, group string
-		want        float64 // 0: none
+		want        Limit // of 0 CPUs: none
 	}{
-		{"/", "/pod/box", 1.5},
-		{"/", "/old", 0},
-		{"/", "/old/limited", 0.25},
-		{"/docker/x", "/docker/x/pod/box", 1.5}, // a container's own tree
-		{"/docker/x", "/docker/y", 0},           // another container's
-		{"/", "/", 0},
+		{"/", "/pod/box", Limit{1.5, 40, 30}},
+		{"/", "/old", Limit{}},
+		{"/", "/old/limited", Limit{CPUs: 0.25}},
+		{"/docker/x", "/docker/x/pod/box", Limit{1.5, 40, 30}}, // a container's own tree
+		{"/docker/x", "/docker/y", Limit{}},                    // another container's
+		{"/", "/", Limit{}},
 	} {
 		got, ok := leastAbove(mount, c.root, c.group)
-		if ok != (c.want > 0) || got != c.want {
-			t.Errorf("%s below %s: %v, %v; want %v", c.group, c.root, got, ok, c.want)
+		if ok != (c.want.CPUs > 0) || got != c.want {
+			t.Errorf("%s below %s: %+v, %v; want %+v", c.group, c.root, got, ok, c.want)
 		}
 	}
 }
