@@ -36,12 +36,22 @@ func (s *Survival) add(age float64, censored bool) {
 	s.sorted = false
 }
 
+// Merge adds the observations of other.
+func (s *Survival) Merge(other *Survival) {
+	s.obs = append(s.obs, other.obs...)
+	s.ended += other.ended
+	s.sorted = false
+}
+
 // Len returns the number of observations, and how many of them ended.
 func (s *Survival) Len() (all, ended int) { return len(s.obs), s.ended }
 
 // rankSlack absorbs rounding where the estimate should equal p exactly, such
 // as 90 of 100 for p = 0.9. It is less than one rank below a billion observations.
 const rankSlack = 1e-9
+
+// Reaches tells whether a share of Steps is at least p, as Quantile takes it.
+func Reaches(share, p float64) bool { return share >= p-rankSlack }
 
 // Quantile returns the smallest age by which at least a share p (0 to 1) has
 // ended: with 0 the smallest that was seen to end, with 1 the greatest. Where
@@ -57,8 +67,8 @@ func (s *Survival) Quantile(p float64) (age float64, bound, ok bool) {
 	if len(s.obs) == 0 {
 		return 0, false, false
 	}
-	for age, share := range s.steps() {
-		if share >= p-rankSlack {
+	for age, share := range s.Steps() {
+		if Reaches(share, p) {
 			return age, false, true
 		}
 	}
@@ -75,7 +85,7 @@ func (s *Survival) Mean(of func(age float64) float64) (mean float64, bound, ok b
 		return 0, false, false
 	}
 	before := 0.0
-	for age, share := range s.steps() {
+	for age, share := range s.Steps() {
 		mean += (share - before) * of(age)
 		before = share
 	}
@@ -85,9 +95,10 @@ func (s *Survival) Mean(of func(age float64) float64) (mean float64, bound, ok b
 	return mean, false, true
 }
 
-// steps yields each age at which something ended, ascending, with the
-// estimated share that has ended by then. After it, s.obs is sorted.
-func (s *Survival) steps() iter.Seq2[float64, float64] {
+// Steps yields each age at which something ended, ascending, with the
+// estimated share (0 to 1) that has ended by then: the estimated distribution
+// function. Where the greatest ages are censored its last share is below 1.
+func (s *Survival) Steps() iter.Seq2[float64, float64] {
 	s.sort()
 	return func(yield func(age, share float64) bool) {
 		n := len(s.obs)

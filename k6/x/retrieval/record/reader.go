@@ -57,10 +57,34 @@ func (r *Reader) Window() Window { return r.window }
 // Rows reads all rows, in the order in which the requests ended, to within a
 // flush. It stops at the first error. It may be called again.
 func (r *Reader) Rows() iter.Seq2[Request, error] {
+	return rows(r.files, func(row *Request) Request { return *row })
+}
+
+// timing is the columns that Timings reads.
+type timing struct {
+	StartUnixNs int64  `parquet:"start_unix_ns"`
+	ConnectNs   int64  `parquet:"connect_ns"`
+	TLSNs       int64  `parquet:"tls_ns"`
+	TTFBNs      int64  `parquet:"ttfb_ns"`
+	DurationNs  int64  `parquet:"duration_ns"`
+	Outcome     string `parquet:"outcome,dict"`
+}
+
+// Timings reads as Rows does, but only when requests started, how long they and
+// their phases took, and how they ended; the other fields are zero.
+func (r *Reader) Timings() iter.Seq2[Request, error] {
+	return rows(r.files, func(t *timing) Request {
+		return Request{StartUnixNs: t.StartUnixNs, ConnectNs: t.ConnectNs, TLSNs: t.TLSNs, TTFBNs: t.TTFBNs,
+			DurationNs: t.DurationNs, Outcome: t.Outcome}
+	})
+}
+
+// rows reads the columns that T has.
+func rows[T any](files []string, request func(*T) Request) iter.Seq2[Request, error] {
 	return func(yield func(Request, error) bool) {
-		batch := make([]Request, batchRows)
-		for _, name := range r.files {
-			ok, err := readFile(name, batch, func(row Request) bool { return yield(row, nil) })
+		batch := make([]T, batchRows)
+		for _, name := range files {
+			ok, err := readFile(name, batch, func(row *T) bool { return yield(request(row), nil) })
 			if err != nil {
 				yield(Request{}, fmt.Errorf("records %s: %w", name, err))
 				return
@@ -73,18 +97,18 @@ func (r *Reader) Rows() iter.Seq2[Request, error] {
 }
 
 // readFile hands the rows of one file to yield until that returns false.
-func readFile(name string, batch []Request, yield func(Request) bool) (bool, error) {
+func readFile[T any](name string, batch []T, yield func(*T) bool) (bool, error) {
 	f, pf, err := openParquet(name)
 	if err != nil {
 		return false, err
 	}
 	defer f.Close()
-	pr := parquet.NewGenericReader[Request](pf)
+	pr := parquet.NewGenericReader[T](pf)
 	defer pr.Close()
 	for {
 		n, err := pr.Read(batch)
-		for _, row := range batch[:n] {
-			if !yield(row) {
+		for i := range batch[:n] {
+			if !yield(&batch[i]) {
 				return false, nil
 			}
 		}

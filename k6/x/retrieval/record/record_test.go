@@ -86,6 +86,42 @@ func TestRowsComeBackInOrder(t *testing.T) {
 	}
 }
 
+func TestTimingsAreThoseOfTheRows(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cell.parquet")
+	w, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := sample(3000)
+	write(t, w, all, 1000)
+	for _, complete := range []bool{false, true} {
+		r, err := Open(path)
+		if err != nil || r.Complete() != complete {
+			t.Fatalf("complete %v, %v", r.Complete(), err)
+		}
+		n := 0
+		for got, err := range r.Timings() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := Request{StartUnixNs: all[n].StartUnixNs, ConnectNs: all[n].ConnectNs, TLSNs: all[n].TLSNs,
+				TTFBNs: all[n].TTFBNs, DurationNs: all[n].DurationNs, Outcome: all[n].Outcome}
+			if got != want {
+				t.Fatalf("row %d: %+v, want %+v", n, got, want)
+			}
+			n++
+		}
+		if n != len(all) {
+			t.Errorf("%d rows, want %d", n, len(all))
+		}
+		if !complete {
+			if err := w.Close(window); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 func TestRowGroupsAreLimited(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cell.parquet")
 	w, err := Create(path)

@@ -1,0 +1,86 @@
+// Package detail reads from a run's per-request records what run.json does not
+// hold: how TTFB and duration are distributed, and where the time of a request
+// goes.
+package detail
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"runtime"
+	"sync"
+
+	"piecebench/bench/result"
+	"piecebench/k6/x/retrieval/record"
+)
+
+// Detail is what the records of one cell show, or of several together. Its
+// requests are those that the cell's quantiles are of (result.Summarise).
+type Detail struct {
+	TTFB, Duration Distribution
+	Phases         Phases
+}
+
+// Repetitions are the details of one target in one place.
+type Repetitions struct {
+	Pooled Detail
+	Each   []Detail // one a cell, in their order; zero without records
+	Absent int      // cells whose records are not there
+	Broken int      // cells whose records cannot be read
+}
+
+// Read returns the details of groups of cells, each the repetitions of one
+// target in one place, of the run in dir. As many groups are read at once as
+// there are CPUs; a request takes 64 bytes while its group is read.
+func Read(dir string, groups [][]result.Cell) []Repetitions {
+	all := make([]Repetitions, len(groups))
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for i := range next {
+				all[i] = readGroup(dir, groups[i])
+			}
+		})
+	}
+	for i := range groups {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	return all
+}
+
+func readGroup(dir string, cells []result.Cell) Repetitions {
+	r := Repetitions{Each: make([]Detail, len(cells))}
+	var pooled sample
+	for i, c := range cells {
+		// A run may come from somebody else: its paths stay in its folder.
+		if !filepath.IsLocal(c.Records) {
+			r.Absent++
+			continue
+		}
+		records, err := record.Open(filepath.Join(dir, c.Records))
+		if err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				r.Absent++
+			} else {
+				r.Broken++
+			}
+			continue
+		}
+		one, err := read(c, records)
+		if err != nil {
+			r.Broken++
+			continue
+		}
+		if len(cells) == 1 {
+			pooled = one
+		} else {
+			pooled.merge(&one)
+		}
+		r.Each[i] = one.detail()
+	}
+	r.Pooled = pooled.detail()
+	return r
+}

@@ -1,0 +1,48 @@
+package detail
+
+import "piecebench/bench/stats"
+
+// Distribution is an estimated distribution function (Kaplan and Meier), in
+// steps: by so many milliseconds, that share had ended.
+type Distribution struct {
+	Steps []Step
+	// EndMs is the greatest age seen. Where cut or failed requests leave the last
+	// share below 1, nothing is known beyond it.
+	EndMs float64
+}
+
+// Step is where a distribution function rises to Share (0 to 1).
+type Step struct{ Ms, Share float64 }
+
+// thinned are the shares whose quantiles are kept of a distribution with more
+// steps than these, beside its first and last step. By share, not by time: no
+// piece of the curve is then off by more than one in a hundred of the requests,
+// whatever its shape, and what it shows at each of these is the quantile itself.
+var thinned = func() (shares []float64) {
+	for percent := 1; percent <= 99; percent++ {
+		shares = append(shares, float64(percent)/100)
+	}
+	return append(shares, 0.995, 0.999, 0.9999)
+}()
+
+func distributionOf(s *stats.Survival) Distribution {
+	n := 0
+	for range s.Steps() {
+		n++
+	}
+	var d Distribution
+	d.EndMs, _, _ = s.Quantile(1)
+	next, i := 0, 0
+	for ms, share := range s.Steps() {
+		i++
+		keep := n <= len(thinned) || i == 1 || i == n
+		for next < len(thinned) && stats.Reaches(share, thinned[next]) {
+			next++
+			keep = true
+		}
+		if keep {
+			d.Steps = append(d.Steps, Step{ms, share})
+		}
+	}
+	return d
+}

@@ -1,0 +1,100 @@
+package detail
+
+import (
+	"errors"
+
+	"piecebench/bench/result"
+	"piecebench/bench/stats"
+	"piecebench/k6/x/retrieval/record"
+)
+
+// sample is what is kept of the requests while their records are read.
+type sample struct {
+	ttfb, duration stats.Survival // milliseconds
+	size, failed   int
+	phases         phaseSums
+}
+
+// read reads the records of one cell.
+func read(cell result.Cell, records *record.Reader) (sample, error) {
+	var s sample
+	window := records.Window()
+	if window.EndNs <= window.StartNs {
+		return s, errors.New("the records name no measured window")
+	}
+	for r, err := range records.Timings() {
+		if err != nil {
+			return s, err
+		}
+		if !cell.Observes(r, window) {
+			continue
+		}
+		times := result.TimesOf(r, window)
+		times.TTFB.AddTo(&s.ttfb)
+		times.Duration.AddTo(&s.duration)
+		s.size++
+		switch {
+		case times.Duration.Ended:
+			s.phases.add(r)
+		case r.Outcome != string(record.Cut) && r.StartUnixNs+r.DurationNs <= window.EndNs:
+			s.failed++
+		}
+	}
+	return s, nil
+}
+
+func (s *sample) merge(other *sample) {
+	s.ttfb.Merge(&other.ttfb)
+	s.duration.Merge(&other.duration)
+	s.size += other.size
+	s.failed += other.failed
+	s.phases.merge(other.phases)
+}
+
+// detail is of no request where all failed, as the cell's quantiles are.
+func (s *sample) detail() Detail {
+	if s.failed == s.size {
+		return Detail{}
+	}
+	return Detail{distributionOf(&s.ttfb), distributionOf(&s.duration), s.phases.mean()}
+}
+
+// Phases are where the time of a request went: means in milliseconds over the
+// requests that ended well, which add up to the mean of their durations.
+type Phases struct {
+	Requests int64
+	Connect  float64 // DNS and TCP; 0 on a connection that is used again
+	TLS      float64
+	Waiting  float64 // request written to first byte: TTFB
+	// Receiving is the rest: from the first byte to the last, and what little
+	// the generator itself took before the request was written.
+	Receiving float64
+}
+
+// Duration is the mean duration in milliseconds.
+func (p Phases) Duration() float64 { return p.Connect + p.TLS + p.Waiting + p.Receiving }
+
+// phaseSums are nanoseconds: whole numbers, whose sum does not depend on their
+// order.
+type phaseSums struct{ requests, connect, tls, waiting, duration int64 }
+
+func (p *phaseSums) add(r record.Request) {
+	p.merge(phaseSums{1, r.ConnectNs, r.TLSNs, r.TTFBNs, r.DurationNs})
+}
+
+func (p *phaseSums) merge(q phaseSums) {
+	p.requests += q.requests
+	p.connect += q.connect
+	p.tls += q.tls
+	p.waiting += q.waiting
+	p.duration += q.duration
+}
+
+func (p *phaseSums) mean() Phases {
+	if p.requests == 0 {
+		return Phases{}
+	}
+	ms := func(sum int64) float64 { return float64(sum) / 1e6 / float64(p.requests) }
+	known := p.connect + p.tls + p.waiting
+	return Phases{p.requests, ms(p.connect), ms(p.tls), ms(p.waiting), max(0, ms(p.duration-known))}
+}
