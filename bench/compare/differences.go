@@ -1,11 +1,11 @@
 package compare
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
 
+	"piecebench/bench/readable"
 	"piecebench/bench/result"
 )
 
@@ -66,4 +66,4 @@ func yes(b bool) string {
 	return "no"
 }
 
-func megabits(bits int64) string { return fmt.Sprintf("%.0f Mbit/s", float64(bits)/1e6) }
+func megabits(bits int64) string { return readable.Megabits(float64(bits)) + " Mbit/s" }

@@ -99,7 +99,7 @@ func HTML(run *result.Run) ([]byte, error) {
 	}
 	v := newView(run)
 	d := document{
-		Title: run.ID, Run: run, Started: run.Started.UTC().Format(timeFormat), Heatmaps: v.heatmaps(), Terms: terms, WarmupNote: warmupNote,
+		Title: run.ID, Run: run, Started: run.Started.UTC().Format(timeFormat), Heatmaps: v.heatmaps(), Terms: v.terms(), WarmupNote: warmupNote,
 		Style: template.CSS(style), Script: template.JS(append(options, script...)), Library: template.JS(library), Themes: themes,
 	}
 	d.Headline, d.More = v.answer()

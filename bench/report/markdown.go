@@ -46,7 +46,7 @@ func Markdown(run *result.Run) string {
 		s.table.markdown(&b)
 	}
 	b.WriteString("\n## Terms\n\n")
-	for _, t := range terms {
+	for _, t := range v.terms() {
 		fmt.Fprintf(&b, "- **%s**: %s\n", t.Name, t.Meaning)
 	}
 	return b.String()

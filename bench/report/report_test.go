@@ -208,19 +208,6 @@ func TestWriteIsDeterministicAndNeedsOnlyTheFolder(t *testing.T) {
 	}
 }
 
-func TestFiguresAreWrittenSoThatTheyDoNotMislead(t *testing.T) {
-	for share, want := range map[float64]string{1: "100 %", 0.99999: "99.99 %", 0.9995: "99.95 %", 0.5: "50.0 %", 0.00001: "0.01 %", 0: "0 %"} {
-		if got := percent(share); got != want {
-			t.Errorf("percent(%v) = %q, want %q", share, got, want)
-		}
-	}
-	for ms, want := range map[float64]string{0.5: "0.50 ms", 81.46: "81.5 ms", 999.4: "999 ms", 999.6: "1.00 s", 12000: "12.0 s", 615000: "615 s"} {
-		if got := duration(ms); got != want {
-			t.Errorf("duration(%v) = %q, want %q", ms, got, want)
-		}
-	}
-}
-
 func TestRatioOfRepetitionsHasItsInterval(t *testing.T) {
 	var cells []result.Cell
 	for rep, mbits := range []float64{880, 900, 910, 890, 920} {

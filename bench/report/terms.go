@@ -8,7 +8,7 @@ var intervals = wholePercent(compare.Confidence) + " interval"
 // term is a word and its meaning.
 type term struct{ Name, Meaning string }
 
-// terms are the words of a report, in the sense of docs/METHODOLOGY.md.
+// terms are the words of every report, in the sense of docs/METHODOLOGY.md.
 var terms = []term{
 	{"goodput", "payload bytes delivered inside the measured window / window."},
 	{"ceiling", "the most goodput that the link was measured to carry on this machine, before its cells ran."},
@@ -20,6 +20,9 @@ var terms = []term{
 	{"success", "ok / (ok + failed). ok is the right status, the right range and exactly the right bytes."},
 	{"cut", "still running when the window closed: neither ok nor failed."},
 }
+
+// terms are the words of this report.
+func (v *view) terms() []term { return terms }
 
 // comparisonTerms are the words of a comparison.
 var comparisonTerms = []term{

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"piecebench/bench/readable"
 	"piecebench/bench/result"
 )
 
@@ -235,16 +236,7 @@ func cpus(e result.Evidence) string {
 	return fmt.Sprintf("; it used %.2f of %.4g CPUs", e.Server.CPUs, e.Server.Allowed)
 }
 
-func percent(share float64) string {
-	if share > 0 && share < 0.0995 {
-		return fmt.Sprintf("%.2g %%", 100*share)
-	}
-	return fmt.Sprintf("%.0f %%", 100*share)
-}
-
-func milliseconds(ms float64) string {
-	if ms >= 999.5 {
-		return fmt.Sprintf("%.3g s", ms/1000)
-	}
-	return fmt.Sprintf("%.3g ms", ms)
-}
+var (
+	percent      = readable.WholePercent
+	milliseconds = readable.Duration
+)

@@ -55,16 +55,16 @@ func TestVerdicts(t *testing.T) {
 		{"the link's queue drops", func(_ *result.Cell, e *result.Evidence) { e.Emulator.Dropped = 0.08 }, verdict.Emulator, "8 % of the packets dropped"},
 		{"the link loses as it was asked to", func(c *result.Cell, e *result.Evidence) {
 			c.Link, e.Emulator.Dropped, e.TCP.Waiting, e.TCP.Retransmitted = "1gbit/40ms/8%", 0.08, 0.9, 0.081
-		}, verdict.Latency, "8.1 % of the bytes sent again"},
+		}, verdict.Latency, "8 % of the bytes sent again"},
 		{"k6 does not read", func(_ *result.Cell, e *result.Evidence) { e.TCP.ReceiverLimited, e.TCP.Waiting = 0.8, 1 }, verdict.Generator, "window was full for 80 %"},
 		{"the server's send buffer is small", func(_ *result.Cell, e *result.Evidence) { e.TCP.BufferLimited = 0.7 }, verdict.Server, "send buffer was full for 70 %"},
 		{"the server thinks", func(c *result.Cell, _ *result.Evidence) { c.TTFB.P50.Ms = 700 }, verdict.Server, "waited 660 ms for its first byte"},
 		{"no first byte within the window", func(c *result.Cell, _ *result.Evidence) {
 			c.TTFB.P50, c.Duration.P50 = &result.Quantile{Ms: 9000, Bound: true}, &result.Quantile{Ms: 9000, Bound: true}
 		}, verdict.Server, "first byte"},
-		{"a round trip more is the link's queue", func(c *result.Cell, _ *result.Evidence) { c.TTFB.P50.Ms, c.Duration.P50.Ms = 79, 100 }, verdict.Latency, "took 100 ms; the round trip is 40 ms, the slow-start floor 321 ms"},
-		{"one client of small ranges", func(c *result.Cell, _ *result.Evidence) { c.Concurrency, c.Duration.P50.Ms = 1, 95 }, verdict.Latency, "95 ms"},
-		{"the link's queue stands", func(_ *result.Cell, e *result.Evidence) { e.TCP.Waiting, e.TCP.RTTMs = 0.9, 78 }, verdict.Link, "the round trip was 78 ms, idle 40 ms (10 % of the link’s ceiling)"},
+		{"a round trip more is the link's queue", func(c *result.Cell, _ *result.Evidence) { c.TTFB.P50.Ms, c.Duration.P50.Ms = 79, 100 }, verdict.Latency, "took 100 ms; the round trip is 40.0 ms, the slow-start floor 321 ms"},
+		{"one client of small ranges", func(c *result.Cell, _ *result.Evidence) { c.Concurrency, c.Duration.P50.Ms = 1, 95 }, verdict.Latency, "95.0 ms"},
+		{"the link's queue stands", func(_ *result.Cell, e *result.Evidence) { e.TCP.Waiting, e.TCP.RTTMs = 0.9, 78 }, verdict.Link, "the round trip was 78.0 ms, idle 40.0 ms (10 % of the link’s ceiling)"},
 		{"TCP's window grows slowly", func(_ *result.Cell, e *result.Evidence) { e.TCP.Waiting = 0.9 }, verdict.Latency, "held back data on 90 %"},
 		{"neither TCP nor the server most of the time", func(_ *result.Cell, e *result.Evidence) { e.TCP.Waiting = 0.35 }, "", ""},
 		{"somebody's own server, slow to answer", func(c *result.Cell, e *result.Evidence) {
