@@ -32,6 +32,21 @@ const (
 	throughRamp, throughWindow   = 2 * time.Second, 2 * time.Second
 )
 
+// The generator's ceiling is measured with so many clients, after a ramp, in so
+// long a window: by the runner, as a cell is.
+const (
+	GeneratorClients = 8
+	GeneratorRamp    = 500 * time.Millisecond
+	GeneratorWindow  = 1500 * time.Millisecond
+)
+
+// Duration returns how long Link and Again take together for a link, where
+// nothing needs to be measured more than once.
+func Duration(spec link.Spec) time.Duration {
+	through := throughRamp + throughWindow
+	return time.Duration(len(streamCounts))*(unshapedRamp+unshapedWindow+through) + (connects+1)*spec.Delay + through
+}
+
 // capacityAttempts is how often a capacity is measured while it falls short and
 // the CPUs do not explain it: a few flows that have just overrun the link's queue
 // take seconds to come back, and that is TCP's doing, not the link's.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"piecebench/bench/calibrate"
 	"piecebench/bench/settings"
 	"piecebench/netem/link"
 )
@@ -44,13 +45,10 @@ func Cells(s settings.Settings) []Cell {
 	return cells
 }
 
-// Measured with the default sweep on a 2-core machine: what a cell takes
-// beside its warm-up and window (k6's start and end, records read back), and
-// what the ceilings of one link take, before the sweep and after it.
-const (
-	cellOverhead        = 2 * time.Second
-	calibrationDuration = 35 * time.Second
-)
+// cellOverhead is what a cell takes beside its warm-up and window: k6's start and
+// end, records read back. On a 2-core machine it was 0.6 to 1.1 s, with 1 to 1000
+// clients.
+const cellOverhead = time.Second
 
 // CellTime returns how long one cell is expected to take; of a cell that ends
 // with its requests, the least.
@@ -70,9 +68,15 @@ func CellsTime(cells []Cell, s settings.Settings) (sum time.Duration) {
 	return sum
 }
 
-// ExpectedTime returns how long the whole sweep is expected to take.
+// ExpectedTime returns how long the whole sweep is expected to take: its cells,
+// and the ceilings before and after them.
 func ExpectedTime(s settings.Settings) time.Duration {
-	return CellsTime(Cells(s), s) + time.Duration(len(s.Links))*calibrationDuration
+	sum := CellsTime(Cells(s), s)
+	for _, l := range s.Links {
+		sum += calibrate.Duration(l)
+	}
+	const generator = calibrate.GeneratorRamp + calibrate.GeneratorWindow + cellOverhead
+	return sum + 2*generator
 }
 
 // IdealRequest returns how long one request of a cell takes when the link is

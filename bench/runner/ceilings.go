@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"time"
 
 	"piecebench/bench/calibrate"
 	"piecebench/bench/cell"
@@ -17,15 +16,9 @@ import (
 	"piecebench/piece"
 )
 
-// The generator's ceiling is measured with so many clients, after a ramp, in so
-// long a window.
-const (
-	generatorClients = 8
-	generatorRamp    = 500 * time.Millisecond
-	generatorWindow  = 1500 * time.Millisecond
-	// How often it is measured after the sweep while it is less than before.
-	generatorAttempts = 3
-)
+// generatorAttempts is how often the generator's ceiling is measured after the
+// sweep while it is less than before.
+const generatorAttempts = 3
 
 // calibrate measures every link and the generator before the first cell.
 func (r *sweep) calibrate(ctx context.Context) error {
@@ -97,12 +90,12 @@ func (r *sweep) generator(ctx context.Context, number int) (g result.Generator, 
 		return g, err
 	}
 	s := r.settings
-	s.Warmup, s.Duration, s.Requests, s.Verify, s.Connections = generatorRamp, generatorWindow, 0, 0, "reuse"
+	s.Warmup, s.Duration, s.Requests, s.Verify, s.Connections = calibrate.GeneratorRamp, calibrate.GeneratorWindow, 0, 0, "reuse"
 	setup := cell.Setup{K6: r.options.K6, Script: r.options.Script, Manifest: path, Dir: r.options.Out, RunID: r.results.ID, Settings: s}
 	measured, err := setup.Run(ctx, plan.Cell{
 		Target:      settings.Target{Name: "generator", URL: r.options.Shaped + client.BlobPath(one.Pieces[0].UnpaddedSize()) + "&piece=" + settings.PiecePlaceholder},
 		Mode:        settings.Mode{Name: settings.FullMode},
-		Concurrency: generatorClients,
+		Concurrency: calibrate.GeneratorClients,
 		Repetition:  number,
 	}, func(record.Progress) {})
 	if err != nil {
@@ -111,6 +104,6 @@ func (r *sweep) generator(ctx context.Context, number int) (g result.Generator, 
 	if measured.RequestsFailed() > 0 {
 		return g, fmt.Errorf("the generator's ceiling: %d requests to the link agent failed: %s", measured.RequestsFailed(), measured.FirstErrors[0])
 	}
-	g = result.Generator{Clients: generatorClients, CeilingBits: int64(measured.GoodputBits()), HostCPU: measured.HostCPU, CPUSPerGB: measured.GenCPUSPerGB}
+	g = result.Generator{Clients: calibrate.GeneratorClients, CeilingBits: int64(measured.GoodputBits()), HostCPU: measured.HostCPU, CPUSPerGB: measured.GenCPUSPerGB}
 	return g, record.Remove(filepath.Join(r.options.Out, measured.Records))
 }
