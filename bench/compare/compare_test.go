@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"piecebench/bench/result"
 )
 
@@ -166,6 +168,34 @@ func TestDifferencesOfTheConditions(t *testing.T) {
 		"link|1gbit/40ms host-limited|no|yes link|1gbit/40ms ceiling|950 Mbit/s|900 Mbit/s"
 	if strings.Join(got, " ") != want {
 		t.Errorf("got  %s\nwant %s", strings.Join(got, " "), want)
+	}
+}
+
+// An older piecebench collected less: that is one difference, not one a name.
+func TestWhatOneRevisionDidNotCollectIsSummedUp(t *testing.T) {
+	a, b := runOf("a", cell("x", 1, 100)), runOf("b", cell("x", 1, 100))
+	a.Fingerprint = map[string]string{"kernel": "6.1", "gone": "1"}
+	b.Fingerprint = map[string]string{"kernel": "6.2", "revision": "2", "n1": "1", "n2": "1", "n3": "1", "n4": "1", "n5": "1"}
+	a.Settings = map[string]string{"DURATION": "5s"}
+	b.Settings = map[string]string{"DURATION": "5s", "REQUESTS": "window", "PRICE_EGRESS": "0.05"}
+	got := differences(a, b)
+	want := []Difference{
+		{"machine", "kernel", "6.1", "6.2"},
+		{"machine", "in one run only", "gone", "n1, n2, n3, n4 and 2 more"},
+		{"setting", "in one run only", "", "REQUESTS"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	// The same revision leaves out what is not there.
+	a.Fingerprint["revision"] = "2"
+	if got := differences(a, b); len(got) != 1+6+1 {
+		t.Errorf("%d differences: %v", len(got), got)
+	}
+	// What a report reckons with was not measured with.
+	a.Settings, b.Settings, b.Fingerprint = map[string]string{"PRICE_EGRESS": "0"}, map[string]string{"PRICE_EGRESS": "0.05"}, a.Fingerprint
+	if got := differences(a, b); got != nil {
+		t.Errorf("prices are a difference: %v", got)
 	}
 }
 

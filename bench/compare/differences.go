@@ -1,12 +1,15 @@
 package compare
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"piecebench/bench/readable"
 	"piecebench/bench/result"
+	"piecebench/bench/settings"
 )
 
 // Difference is something beside the figures in which two runs differ, and
@@ -20,10 +23,12 @@ type Difference struct {
 // ceilingDrift is how far two measurements of the same link may lie apart.
 const ceilingDrift = 0.02
 
-// differences lists what of two runs' machines, settings and links is not the same.
+// differences lists what of two runs' machines, settings and links is not the
+// same. Prices are no difference: they change nothing that is measured.
 func differences(a, b *result.Run) []Difference {
-	list := unequal("machine", a.Fingerprint, b.Fingerprint)
-	list = append(list, unequal("setting", a.Settings, b.Settings)...)
+	oneProgram := a.Piecebench == b.Piecebench && a.Fingerprint["revision"] == b.Fingerprint["revision"]
+	list := unequal("machine", a.Fingerprint, b.Fingerprint, oneProgram)
+	list = append(list, unequal("setting", measuring(a.Settings), measuring(b.Settings), oneProgram)...)
 	for _, x := range a.Calibrations {
 		i := slices.IndexFunc(b.Calibrations, func(c result.Calibration) bool { return c.Link == x.Link })
 		if i < 0 {
@@ -44,19 +49,54 @@ func differences(a, b *result.Run) []Difference {
 	return list
 }
 
-func unequal(of string, a, b map[string]string) []Difference {
+// measuring returns the settings that what is measured depends on.
+func measuring(all map[string]string) map[string]string {
+	all = maps.Clone(all)
+	maps.DeleteFunc(all, func(name, _ string) bool { return slices.Contains(settings.PriceVariables, name) })
+	return all
+}
+
+// unequal lists the names whose values differ. Runs of two revisions of
+// piecebench may also differ in what was collected: then the names that only
+// one of them has are one difference, not one each.
+func unequal(of string, a, b map[string]string, oneProgram bool) []Difference {
 	var list []Difference
+	var onlyA, onlyB []string
 	all := maps.Clone(a)
 	if all == nil {
 		all = map[string]string{}
 	}
 	maps.Copy(all, b)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if a[name] != b[name] {
+		_, inA := a[name]
+		_, inB := b[name]
+		switch {
+		case a[name] == b[name]:
+		case oneProgram || inA && inB:
 			list = append(list, Difference{of, name, a[name], b[name]})
+		case inA:
+			onlyA = append(onlyA, name)
+		default:
+			onlyB = append(onlyB, name)
 		}
 	}
+	if onlyA != nil || onlyB != nil {
+		list = append(list, Difference{of, inOneOnly, some(onlyA), some(onlyB)})
+	}
 	return list
+}
+
+// inOneOnly stands for the names that one run lacks: its piecebench may not have
+// collected them.
+const inOneOnly = "in one run only"
+
+// some names the first few.
+func some(names []string) string {
+	const few = 4
+	if n := len(names) - few; n > 1 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:few], ", "), n)
+	}
+	return strings.Join(names, ", ")
 }
 
 func yes(b bool) string {
