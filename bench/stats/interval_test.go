@@ -41,27 +41,30 @@ func TestNoIntervalWithoutObservations(t *testing.T) {
 func TestMeanIntervalCoversTheTruth(t *testing.T) {
 	const runs = 20_000
 	rng := rand.New(rand.NewPCG(5, 5))
-	for name, noise := range map[string]func() float64{
-		"normal":   rng.NormFloat64,
-		"heavy":    func() float64 { return rng.ExpFloat64() - rng.ExpFloat64() },
-		"outliers": func() float64 { return rng.NormFloat64() * []float64{1, 5}[rng.IntN(10)/9] },
-		"in steps": func() float64 { return math.Round(rng.NormFloat64()) },
+	for _, noise := range []struct {
+		name string
+		draw func() float64
+	}{
+		{"normal", rng.NormFloat64},
+		{"heavy", func() float64 { return rng.ExpFloat64() - rng.ExpFloat64() }},
+		{"outliers", func() float64 { return rng.NormFloat64() * []float64{1, 5}[rng.IntN(10)/9] }},
+		{"in steps", func() float64 { return math.Round(rng.NormFloat64()) }},
 	} {
 		for _, n := range []int{3, 5, 10} {
 			covered := 0
 			values := make([]float64, n)
 			for range runs {
 				for i := range values {
-					values[i] = noise()
+					values[i] = noise.draw()
 				}
 				if low, high, _ := MeanInterval(values, 0.95); low <= 0 && 0 <= high {
 					covered++
 				}
 			}
 			share := float64(covered) / runs
-			t.Logf("%-8s %2d repetitions: %.1f %%", name, n, 100*share)
+			t.Logf("%-8s %2d repetitions: %.1f %%", noise.name, n, 100*share)
 			if share < 0.945 { // three standard errors of this simulation below 95 %
-				t.Errorf("%s, %d repetitions: the interval contains the truth in %.1f %%", name, n, 100*share)
+				t.Errorf("%s, %d repetitions: the interval contains the truth in %.1f %%", noise.name, n, 100*share)
 			}
 		}
 	}
