@@ -117,8 +117,9 @@ func TestBenchFromNothingToAReport(t *testing.T) {
 		if c["success_rate"] != "1" || c["requests_failed"] != "0" {
 			t.Errorf("cell %s (%s %s): success rate %q, %s failed", c["cell"], c["target"], c["mode"], c["success_rate"], c["requests_failed"])
 		}
-		if c["requests_ok"] == "0" || c["requests_cut"] != "4" {
-			t.Errorf("cell %s: %s ok, %s cut; every client has a request running at the end", c["cell"], c["requests_ok"], c["requests_cut"])
+		// Each of the 4 clients has a request running at the end, or is between two.
+		if cut, err := strconv.Atoi(c["requests_cut"]); err != nil || c["requests_ok"] == "0" || cut < 1 || cut > 4 {
+			t.Errorf("cell %s: %s ok, %s cut of 4 clients", c["cell"], c["requests_ok"], c["requests_cut"])
 		}
 		if c["server_cpu_s_per_gb"] == "" || c["generator_cpu_s_per_gb"] == "" {
 			t.Errorf("cell %s has no cost: %v", c["cell"], c)

@@ -146,12 +146,14 @@ func TestDroppedIdleConnectionIsReplaced(t *testing.T) {
 
 func TestUnaskedBytesEndAConnection(t *testing.T) {
 	var dialled atomic.Int64
+	written := make(chan struct{}, 3)
 	s := newServer(t, nil, func(c net.Conn, r *http.Request, served int) bool {
 		if served == 0 {
 			dialled.Add(1)
 		}
 		answer(c, r)
 		write(c, "HTTP/1.1 408 Request Timeout\r\n\r\n")
+		written <- struct{}{} // on loopback, what is written is there
 		return true
 	})
 	c := newTestClient(Config{})
@@ -159,7 +161,7 @@ func TestUnaskedBytesEndAConnection(t *testing.T) {
 	for range 3 {
 		r := c.Get(t.Context(), ranged(s.url("http"), 7, 1000))
 		wantOK(t, r)
-		time.Sleep(10 * time.Millisecond) // let the unasked bytes arrive
+		<-written
 	}
 	if got := dialled.Load(); got != 3 {
 		t.Errorf("%d connections, want 3", got)
@@ -234,7 +236,7 @@ func TestRequestHead(t *testing.T) {
 }
 
 func TestTTFBIsTheServersTime(t *testing.T) {
-	const think = 50 * time.Millisecond
+	const think = 100 * time.Millisecond
 	s := newServer(t, nil, func(c net.Conn, r *http.Request, _ int) bool {
 		time.Sleep(think)
 		write(c, "%s", rangeHead(0, 2))
@@ -245,13 +247,14 @@ func TestTTFBIsTheServersTime(t *testing.T) {
 	r := get(t.Context(), Config{}, ranged(s.url("http"), 0, 2))
 	wantOK(t, r)
 	ttfb, dur := time.Duration(r.TTFBNs), time.Duration(r.DurationNs)
-	if ttfb < think || dur < ttfb+think || r.Receiving < think || dur < r.Blocked+r.Sending+ttfb+r.Receiving {
+	// Who waits for a CPU makes a part of it look shorter, but not the whole.
+	if ttfb < think/2 || dur < ttfb+think/2 || r.Receiving < think/2 || dur < 2*think || dur < r.Blocked+r.Sending+ttfb+r.Receiving {
 		t.Errorf("TTFB %s, receiving %s, duration %s, with a server that takes %s twice", ttfb, r.Receiving, dur, think)
 	}
 }
 
 func TestOnlyBytesInsideTheWindowCount(t *testing.T) {
-	start := time.Now().Add(100 * time.Millisecond)
+	start := time.Now().Add(500 * time.Millisecond)
 	s := newServer(t, nil, func(c net.Conn, r *http.Request, _ int) bool {
 		write(c, "%s%s", rangeHead(0, 3000), object[:1000]) // before the window
 		time.Sleep(time.Until(start.Add(50 * time.Millisecond)))

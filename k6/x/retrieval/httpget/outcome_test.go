@@ -94,11 +94,11 @@ var misbehaviours = []misbehaviour{
 
 	{name: "never answers", stall: 100 * time.Millisecond, want: record.Stalled, text: "no byte for 100ms",
 		answer: func(s *server, c net.Conn) { s.hang() }},
-	{name: "stops in the body", stall: 100 * time.Millisecond, want: record.Stalled, bytes: askLength / 2,
+	{name: "stops in the body", stall: 300 * time.Millisecond, want: record.Stalled, bytes: askLength / 2,
 		answer: func(s *server, c net.Conn) { write(c, "%s%s", rangeHead(askOffset, askLength), half); s.hang() }},
-	{name: "stops in the body, checked", check: true, stall: 100 * time.Millisecond, want: record.Stalled, bytes: askLength / 2,
+	{name: "stops in the body, checked", check: true, stall: 300 * time.Millisecond, want: record.Stalled, bytes: askLength / 2,
 		answer: func(s *server, c net.Conn) { write(c, "%s%s", rangeHead(askOffset, askLength), half); s.hang() }},
-	{name: "stops inside a chunk", stall: 100 * time.Millisecond, want: record.Stalled, bytes: askLength / 2,
+	{name: "stops inside a chunk", stall: 300 * time.Millisecond, want: record.Stalled, bytes: askLength / 2,
 		answer: func(s *server, c net.Conn) {
 			write(c, "%s%sTransfer-Encoding: chunked\r\n\r\n%x\r\n%s", status206, rightRange, askLength, half)
 			s.hang()
