@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/google/renameio/v2"
@@ -58,7 +59,7 @@ func Create(root, id string) (dir string, err error) {
 func Load(dir string) (*Run, error) {
 	path := filepath.Join(dir, RunFile)
 	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, fmt.Errorf("%s does not exist: name the folder of a run, such as results/%s",
 			path, NewID(time.Date(2026, 3, 1, 17, 45, 0, 0, time.UTC), "host"))
 	}
@@ -93,6 +94,9 @@ func damaged(path string, data []byte, err error) error {
 	}
 	if e, ok := errors.AsType[*json.SyntaxError](err); ok && e.Offset >= int64(len(data)) {
 		return fmt.Errorf("%s is truncated: it ends after %d bytes", path, len(data))
+	}
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return fmt.Errorf("%s is damaged: %s cannot be a %s, as it is at byte %d", path, e.Field, e.Value, e.Offset)
 	}
 	return fmt.Errorf("%s is damaged: %w", path, err)
 }

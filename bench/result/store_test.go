@@ -68,7 +68,7 @@ func TestLoadRefusesInOneLine(t *testing.T) {
 		{"garbage", "\x00\x01not json", "damaged"},
 		{"another program's", `{"hello": 1}`, "not written by piecebench"},
 		{"newer", `{"schema": 2, "cells": "of another shape"}`, "newer piecebench"},
-		{"wrong type", `{"schema": 1, "cells": 7}`, "damaged"},
+		{"wrong type", `{"schema": 1, "cells": 7}`, "damaged: cells cannot be a number, as it is at byte 24"},
 		{"no window", whole(func(r *Run) { r.Cells[1].WindowS = 0 }), "cell 2 has a window of 0 s"},
 		{"no target", whole(func(r *Run) { r.Cells[0].Target = "" }), "cell 1 (number 1 in the list) lacks"},
 		{"same cell twice", whole(func(r *Run) { r.Cells[1].ID = 1 }), "cell 1 is there twice"},

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"piecebench/bench/compare"
@@ -99,15 +100,24 @@ func Check(run *result.Run, rules []Rule) (checked int, broken []string) {
 			cells[at] = append(cells[at], c)
 		}
 		if len(places) == 0 {
-			look(line, "no cell of the run is one that this rule selects")
+			look(line, "no cell of the run is one that this rule selects; it has "+contents(run))
+			continue
 		}
+		bases := slices.Sorted(maps.Keys(r.GoodputOver))
+		bases = slices.DeleteFunc(bases, func(base string) bool {
+			absent := !slices.ContainsFunc(run.Cells, func(c result.Cell) bool { return c.Target == base })
+			if absent {
+				look(line, fmt.Sprintf("goodput_over names %s, which is no target of the run; it has %s", base, contents(run)))
+			}
+			return absent
+		})
 		for _, at := range places {
 			for _, c := range cells[at] {
 				for _, l := range r.limits() {
 					look(fmt.Sprintf("%s: %s, repetition %d", line, at, c.Repetition), l(c))
 				}
 			}
-			for _, base := range slices.Sorted(maps.Keys(r.GoodputOver)) {
+			for _, base := range bases {
 				if base != at.Target {
 					look(fmt.Sprintf("%s: %s", line, at), below(run, at, cells[at], base, float64(r.GoodputOver[base])))
 				}
@@ -115,6 +125,22 @@ func Check(run *result.Run, rules []Rule) (checked int, broken []string) {
 		}
 	}
 	return checked, broken
+}
+
+// contents lists what rules can select in a run.
+func contents(run *result.Run) string {
+	if len(run.Cells) == 0 {
+		return "none"
+	}
+	var targets, links, modes, clients []string
+	for _, c := range run.Cells {
+		targets, links, modes, clients = append(targets, c.Target), append(links, c.Link), append(modes, c.Mode), append(clients, strconv.Itoa(c.Concurrency))
+	}
+	names := func(all []string) string {
+		slices.Sort(all)
+		return strings.Join(slices.Compact(all), ", ")
+	}
+	return fmt.Sprintf("the targets %s, links %s, modes %s and concurrencies %s", names(targets), names(links), names(modes), names(clients))
 }
 
 type place = compare.Place

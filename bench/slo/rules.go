@@ -3,9 +3,11 @@ package slo
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"regexp"
 	"strconv"
@@ -47,6 +49,9 @@ type Time time.Duration
 // refuses, with the line.
 func Load(path string) ([]Rule, error) {
 	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s does not exist: name a file of limits (piecebench check --help shows one)", path)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +90,9 @@ func parse(data []byte) ([]Rule, error) {
 
 var (
 	goType  = regexp.MustCompile(` in type \S+`)
-	goValue = regexp.MustCompile("cannot unmarshal !!(\\S+)(?: `[^`]*`)? into \\S+")
+	goValue = regexp.MustCompile("cannot unmarshal !!(\\S+)(?: `[^`]*`)? into [^\\s;]+")
+	// kinds are YAML's words for what stands in a file, in words.
+	kinds = map[string]string{"map": "a mapping", "seq": "a list", "str": "text", "int": "a number", "float": "a number", "bool": "true or false"}
 )
 
 // oneLine writes what the YAML library says without the names of Go types.
@@ -94,7 +101,11 @@ func oneLine(err error) error {
 	text = strings.TrimPrefix(text, "unmarshal errors:\n")
 	text = strings.ReplaceAll(strings.TrimSpace(text), "\n  ", "; ")
 	text = goType.ReplaceAllString(text, " among a rule's keys")
-	return errors.New(goValue.ReplaceAllString(text, "a $1 is not what stands here"))
+	text = goValue.ReplaceAllStringFunc(text, func(found string) string {
+		kind := goValue.FindStringSubmatch(found)[1]
+		return cmp.Or(kinds[kind], kind) + " does not belong here (piecebench check --help shows a file)"
+	})
+	return errors.New(text)
 }
 
 // UnmarshalYAML reads a share.

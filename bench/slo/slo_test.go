@@ -38,10 +38,11 @@ func TestBadFilesAreRefusedWithTheLine(t *testing.T) {
 		"- ttfb_p95: 200":                      "line 1: 200 is not a time",
 		"- ttfb_p99: -1s":                      "line 1: -1s is not a time",
 		"- goodput_over: {raw: much}":          "line 1: much is not a ratio",
-		"- goodput_over: 0.9":                  "line 1: a float is not what stands here",
+		"- goodput_over: 0.9":                  "line 1: a number does not belong here",
 		"- ttfb_p95: 1s\n  ttfb_p95: 2s":       `"ttfb_p95" already defined`,
-		"target: x":                            "line 1: a map is not what stands here",
+		"target: x":                            "line 1: a mapping does not belong here (piecebench check --help",
 		"- ttfb_p95: 1s\n---\n- ttfb_p95: 1s":  "more than one YAML document",
+		"- {target: [a], ttfb_p95: 1s}\n- b":   "line 1: a list does not belong here (piecebench check --help shows a file); line 2: text does not",
 		"- [":                                  "line 1",
 	} {
 		path := filepath.Join(t.TempDir(), "limits.yaml")
@@ -56,8 +57,8 @@ func TestBadFilesAreRefusedWithTheLine(t *testing.T) {
 			t.Errorf("%q: %q does not say %q in one line, after the file's name", text, err, want)
 		}
 	}
-	if _, err := Load(filepath.Join(t.TempDir(), "none")); err == nil {
-		t.Error("a file that does not exist is accepted")
+	if _, err := Load(filepath.Join(t.TempDir(), "none")); err == nil || !strings.Contains(err.Error(), "does not exist: name a file of limits") {
+		t.Errorf("a file that does not exist: %v", err)
 	}
 }
 
@@ -152,7 +153,11 @@ func TestGoodputOverAnotherTarget(t *testing.T) {
 	check(t, run, "- goodput_over: {raw: 0.95}", 1,
 		"line 1: gateway, full, 1 client, none: goodput over that of raw is 0.9000; it must be at least 0.95")
 	check(t, run, "- {target: gateway, goodput_over: {other: 0.5}}", 1,
-		"line 1: gateway, full, 1 client, none: goodput over that of other is not known, as that has no such cell or delivered nothing; it must be at least 0.5")
+		"line 1: goodput_over names other, which is no target of the run; it has the targets gateway, raw, links none, modes full and concurrencies 1")
+	elsewhere := raw
+	elsewhere.Mode = "1MiB"
+	check(t, runOf(elsewhere, gateway), "- {target: gateway, goodput_over: {raw: 0.5}}", 1,
+		"line 1: gateway, full, 1 client, none: goodput over that of raw is not known, as that has no such cell or delivered nothing; it must be at least 0.5")
 
 	raw2, gateway2 := raw, gateway
 	raw2.Repetition, gateway2.Repetition, gateway2.WindowBytes = 2, 2, 0.91e9
@@ -160,8 +165,17 @@ func TestGoodputOverAnotherTarget(t *testing.T) {
 		"line 1: gateway, full, 1 client, none: goodput over that of raw is 0.9050 (99 % interval 0.637 to 1.286); it must be at least 0.95")
 }
 
+func TestARuleThatSelectsNothingSaysWhatThereIs(t *testing.T) {
+	run := runOf(cell("raw", "1gbit/40ms", "1MiB", 10, 1), cell("raw", "none", "1MiB", 100, 1))
+	check(t, run, "- {target: gatway, success_rate: 99%}", 1,
+		"line 1: no cell of the run is one that this rule selects; it has the targets raw, links 1gbit/40ms, none, modes 1MiB and concurrencies 10, 100")
+}
+
 func TestAnIncompleteRunDoesNotPass(t *testing.T) {
 	run := runOf(cell("raw", "none", "full", 1, 1))
 	run.Planned = 3
 	check(t, run, "- success_rate: 99%", 2, "the run is incomplete: 1 of 3 planned cells are there")
+	run.Cells = nil
+	check(t, run, "- success_rate: 99%", 2, "the run is incomplete: 0 of 3 planned cells are there",
+		"line 1: no cell of the run is one that this rule selects; it has none")
 }
