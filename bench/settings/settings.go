@@ -5,6 +5,7 @@ package settings
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"piecebench/bench/cost"
 	"piecebench/netem/link"
 	"piecebench/piece/dataset"
 )
@@ -33,6 +35,7 @@ type Settings struct {
 	Runtime     string        // auto, native or compose
 	// Dataset is the generated one. Its seed keys every random choice as well.
 	Dataset dataset.Params
+	Prices  cost.Prices // only reports use them
 
 	// Text holds each variable's value as given, by name.
 	Text map[string]string
@@ -77,6 +80,10 @@ const profileVariable = "PROFILE"
 // DatasetVariables are those that say which pieces there are.
 var DatasetVariables = []string{"PIECES", "PIECE_SIZE", "SEED"}
 
+// PriceVariables are those that only reports use: they change nothing that is
+// measured, and can be given or changed afterwards.
+var PriceVariables = []string{"PRICE_EGRESS", "PRICE_SERVER_HOUR"}
+
 // AddFlags defines a flag for every variable, or for those named. The flags'
 // values are read by Load.
 func AddFlags(flags *pflag.FlagSet, names ...string) {
@@ -111,17 +118,43 @@ func Load(flags *pflag.FlagSet) (Settings, error) { return FromText(givenBy(flag
 
 // LoadDataset reads the DatasetVariables alone.
 func LoadDataset(flags *pflag.FlagSet) (dataset.Params, error) {
+	s, err := only(DatasetVariables, givenBy(flags))
+	return s.Dataset, err
+}
+
+// Prices reads the PriceVariables of a run's settings; those that a run of an
+// older piecebench lacks have their defaults.
+func Prices(text map[string]string) (cost.Prices, error) {
+	s, err := only(PriceVariables, text)
+	return s.Prices, err
+}
+
+// WithPrices returns a run's settings with the PriceVariables that are given
+// now, by flag or environment, in place of its own. The prices are checked.
+func WithPrices(text map[string]string, flags *pflag.FlagSet) (map[string]string, error) {
+	given, with := givenBy(flags), map[string]string{}
+	maps.Copy(with, text)
+	for _, name := range PriceVariables {
+		if given[name] != "" {
+			with[name] = strings.TrimSpace(given[name])
+		}
+	}
+	_, err := Prices(with)
+	return with, err
+}
+
+// only reads the named variables alone.
+func only(names []string, given map[string]string) (Settings, error) {
 	var s Settings
-	given := givenBy(flags)
 	for _, v := range variables {
-		if !slices.Contains(DatasetVariables, v.name) {
+		if !slices.Contains(names, v.name) {
 			continue
 		}
 		if err := v.set(&s, firstNonEmpty(strings.TrimSpace(given[v.name]), v.preset)); err != nil {
-			return dataset.Params{}, err
+			return Settings{}, err
 		}
 	}
-	return s.Dataset, nil
+	return s, nil
 }
 
 func givenBy(flags *pflag.FlagSet) map[string]string {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
+	"piecebench/bench/cost"
 	"piecebench/piece/dataset"
 )
 
@@ -103,6 +104,11 @@ func TestBadValuesAreRefusedInOneLineThatNamesTheVariable(t *testing.T) {
 		{"PIECE_SIZE", "500MiB", "power of two"},
 		{"PIECE_SIZE", "64B", "smallest"},
 		{"SEED", "-1", "2^64"},
+		{"PRICE_EGRESS", "-0.01", "from 0"},
+		{"PRICE_EGRESS", "NaN", "from 0"},
+		{"PRICE_EGRESS", "0.05 EUR", "without a currency"},
+		{"PRICE_SERVER_HOUR", "cheap", "from 0"},
+		{"PRICE_SERVER_HOUR", "Inf", "from 0"},
 	} {
 		_, err := FromText(map[string]string{c.name: c.value})
 		if err == nil {
@@ -155,6 +161,33 @@ func TestFlagsGiveTheSameSettings(t *testing.T) {
 	got, err := Load(flags)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Error(err, diff)
+	}
+}
+
+func TestPricesOfARunCanBeGivenLater(t *testing.T) {
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	AddFlags(flags, PriceVariables...)
+	if err := flags.Parse([]string{"--price-egress=0.05"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		of   map[string]string
+		want cost.Prices
+	}{
+		{nil, cost.Prices{Egress: 0.05}},
+		{map[string]string{"MODES": "full"}, cost.Prices{Egress: 0.05}}, // of before there were prices
+		{map[string]string{"PRICE_EGRESS": "1", "PRICE_SERVER_HOUR": "2"}, cost.Prices{Egress: 0.05, ServerHour: 2}},
+	} {
+		with, err := WithPrices(c.of, flags)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if prices, err := Prices(with); err != nil || prices != c.want {
+			t.Errorf("%v: prices %+v, %v; want %+v", c.of, prices, err, c.want)
+		}
+	}
+	if _, err := WithPrices(map[string]string{"PRICE_SERVER_HOUR": "damaged"}, flags); err == nil || !strings.Contains(err.Error(), "PRICE_SERVER_HOUR=damaged") {
+		t.Errorf("a damaged price of a run: %v", err)
 	}
 }
 

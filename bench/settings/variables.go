@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"piecebench/bench/cost"
 	"piecebench/netem/link"
 	"piecebench/piece/bytesize"
 	"piecebench/piece/dataset"
@@ -57,6 +58,14 @@ var variables = []variable{
 			return fmt.Errorf("want a whole number from 0 to 2^64-1")
 		}
 		return nil
+	}},
+	{"PRICE_EGRESS", "0", "price of a GB (10^9 bytes) of egress, in any currency: reports then have the cost per TB; 0 counts none", func(s *Settings, v string) (err error) {
+		s.Prices.Egress, err = cost.Parse(v)
+		return err
+	}},
+	{"PRICE_SERVER_HOUR", "0", "price of a server for an hour, in the same currency", func(s *Settings, v string) (err error) {
+		s.Prices.ServerHour, err = cost.Parse(v)
+		return err
 	}},
 }
 
