@@ -33,7 +33,7 @@ func Boost2023(dir string, run *result.Run) ([]byte, error) {
 			fmt.Fprintf(&b, "\n%s\n", markdown(detail))
 		}
 		b.WriteString("\n")
-		t.markdown(&b)
+		b.WriteString(strings.Join(t.markdown(), ""))
 		if l.hasWarmupMark() {
 			fmt.Fprintf(&b, "\n%s\n", warmupNote)
 		}

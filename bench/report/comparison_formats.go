@@ -34,7 +34,7 @@ func ComparisonMarkdown(compared *compare.Comparison) string {
 	}
 	for _, s := range c.sections() {
 		fmt.Fprintf(&b, "\n## %s\n\n", markdown(s.title))
-		s.table.markdown(&b)
+		b.WriteString(strings.Join(s.table.markdown(), ""))
 	}
 	b.WriteString("\n## Terms\n\n")
 	for _, t := range comparisonTerms {
@@ -72,7 +72,7 @@ func ComparisonHTML(compared *compare.Comparison) ([]byte, error) {
 				last.Class = "worse"
 			}
 		}
-		d.Sections = append(d.Sections, htmlSection{s.title, t})
+		d.Sections = append(d.Sections, htmlSection{Title: s.title, Table: t})
 	}
 	var buf bytes.Buffer
 	if err := pages.ExecuteTemplate(&buf, "comparison.html", d); err != nil {

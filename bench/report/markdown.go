@@ -1,125 +1,174 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
-	"strings"
-	"unicode/utf8"
+	"slices"
+	"strconv"
 
 	"piecebench/bench/result"
 )
 
-// Markdown returns the report as GitHub-flavoured Markdown, for issues.
+// Markdown returns the report as GitHub-flavoured Markdown, to paste into an
+// issue: what a reader needs first stands open, the rest is folded, and the
+// whole keeps below the most that an issue takes.
 func Markdown(run *result.Run) string {
 	v := newView(run)
-	var b strings.Builder
+	var d markdownDocument
 	headline, more := v.answer()
-	fmt.Fprintf(&b, "# piecebench %s\n\n**%s**\n", markdown(run.ID), markdown(headline))
+	d.add("# piecebench %s\n\n**%s**\n", markdown(run.ID), markdown(headline))
 	for _, s := range more {
-		fmt.Fprintf(&b, "\n%s\n", paragraph(s))
+		d.add("\n%s\n", paragraph(s))
 	}
 	if cautions := v.cautions(); len(cautions) > 0 {
-		b.WriteString("\n")
+		d.add("\n")
 		for _, f := range cautions {
-			fmt.Fprintf(&b, "- **%s**: %s\n", markdown(f.kind), markdown(f.text))
+			d.add("- **%s**: %s\n", markdown(f.kind), markdown(f.text))
 		}
 	}
 	for _, l := range v.links {
-		title, detail := l.heading()
-		fmt.Fprintf(&b, "\n## %s\n", markdown(title))
-		if detail != "" {
-			fmt.Fprintf(&b, "\n%s\n", markdown(detail))
-		}
-		if len(l.rows) == 0 {
-			b.WriteString("\nNo cell of this link was measured.\n")
-			continue
-		}
-		fmt.Fprintf(&b, "\n%s\n\n", l.goodputTitle())
-		v.goodput(l).markdown(&b)
-		b.WriteString("\nRequests\n\n")
-		v.requests(l).markdown(&b)
-		if l.hasWarmupMark() {
-			fmt.Fprintf(&b, "\n%s\n", warmupNote)
+		v.markdownLink(&d, l)
+	}
+	for i, s := range v.costs() {
+		if i == 0 {
+			d.add("\n## %s\n\n", markdown(s.title))
+			d.table(first, s.table)
+		} else {
+			d.fold(second, s.title, s.table)
 		}
 	}
-	for _, s := range v.appendix() {
-		fmt.Fprintf(&b, "\n## %s\n\n", s.title)
-		s.table.markdown(&b)
+	d.add("\n## The run\n")
+	for _, s := range v.background() {
+		d.fold(second, s.title, s.table)
 	}
-	b.WriteString("\n## Terms\n\n")
+	d.add("\n<details><summary>Terms</summary>\n\n")
 	for _, t := range v.terms() {
-		fmt.Fprintf(&b, "- **%s**: %s\n", t.Name, t.Meaning)
+		d.add("- **%s**: %s\n", t.Name, t.Meaning)
 	}
-	return b.String()
+	d.add("\n</details>\n")
+	return d.String()
 }
 
-// markdown writes the table with its columns aligned in the source too.
-func (t table) markdown(b *strings.Builder) {
-	widths := make([]int, len(t.head))
-	lines := make([][]string, 0, len(t.rows)+1)
-	head := make([]string, len(t.head))
-	for i, c := range t.head {
-		head[i] = c.name
+func (v *view) markdownLink(d *markdownDocument, l linkView) {
+	title, detail := l.heading()
+	d.add("\n## %s\n", markdown(title))
+	if detail != "" {
+		d.add("\n%s\n", markdown(detail))
 	}
-	for _, row := range append([][]string{head}, t.rows...) {
-		line := make([]string, len(row))
-		for i, cell := range row {
-			line[i] = markdown(cell)
-			widths[i] = max(widths[i], 3, utf8.RuneCountInString(line[i]))
+	if len(l.rows) == 0 {
+		d.add("\nNo cell of this link was measured.\n")
+		return
+	}
+	shown := v.telling(l)
+	if len(shown) < len(l.rows) {
+		d.add("\nOf each mode the row %s and the middle one: %d of %d rows. All are folded below.\n", v.worstOf(), len(shown), len(l.rows))
+	}
+	d.add("\n")
+	d.table(first, v.cells(shown))
+	if l.hasCeiling() {
+		d.add("\nIn brackets the share of the link’s measured ceiling.\n")
+	}
+	if l.hasWarmupMark() {
+		d.add("\n%s\n", warmupNote)
+	}
+	if why := v.reasons(shown); len(why.rows) > 0 {
+		d.fold(second, "What limited them, and the figures that decided it", why)
+	}
+	if len(shown) < len(l.rows) {
+		d.fold(third, fmt.Sprintf("All %d rows of %s", len(l.rows), title), v.cells(l.rows))
+	}
+}
+
+// fewRows are as many of a link as are read without a choice.
+const fewRows = 16
+
+// telling returns the rows of a link that tell most: all of a few, else of each
+// mode the worst and the middle one.
+func (v *view) telling(l linkView) []row {
+	if len(l.rows) <= fewRows {
+		return l.rows
+	}
+	var told []row
+	for start, end := 0, 0; start < len(l.rows); start = end { // a mode's rows stand together
+		for end < len(l.rows) && l.rows[end].mode == l.rows[start].mode {
+			end++
 		}
-		lines = append(lines, line)
-	}
-	for n, line := range lines {
-		for i, cell := range line {
-			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if t.head[i].right {
-				cell = pad + cell
-			} else {
-				cell += pad
+		byStanding := slices.Clone(l.rows[start:end])
+		slices.SortStableFunc(byStanding, func(a, b row) int { return cmp.Compare(v.standing(a), v.standing(b)) })
+		picked := slices.Compact([]int{byStanding[0].concurrency, byStanding[len(byStanding)/2].concurrency})
+		for _, r := range l.rows[start:end] {
+			if slices.Contains(picked, r.concurrency) {
+				told = append(told, r)
 			}
-			fmt.Fprintf(b, "| %s ", cell)
 		}
-		b.WriteString("|\n")
-		if n > 0 {
-			continue
+	}
+	return told
+}
+
+// standing is how the last of a row's targets stands to the baseline; of one
+// target to the link. Less is worse.
+func (v *view) standing(r row) float64 {
+	if len(v.targets) == 1 {
+		if share, ok := r.figures[0].share(); ok {
+			return share
 		}
-		for i, c := range t.head {
-			if c.right {
-				fmt.Fprintf(b, "|%s:", strings.Repeat("-", widths[i]+1))
-			} else {
-				fmt.Fprintf(b, "|%s", strings.Repeat("-", widths[i]+2))
+		return r.figures[0].goodput
+	}
+	least := 2.0 // what cannot be compared tells least
+	for t := 1; t < len(v.targets); t++ {
+		if ratio, ok := r.ratio(t); ok {
+			least = min(least, ratio)
+		}
+	}
+	return least
+}
+
+// worstOf says what standing orders rows by.
+func (v *view) worstOf() string {
+	if len(v.targets) == 1 {
+		return "with the least goodput"
+	}
+	return "furthest behind " + markdown(v.targets[0])
+}
+
+// cells tells everything of some rows, the targets one below the other.
+func (v *view) cells(rows []row) table {
+	t := table{head: []column{left("mode"), right("clients"), left("target"), right("Mbit/s")}}
+	several := len(v.targets) > 1
+	if several {
+		t.head = append(t.head, right("ratio to "+v.targets[0]))
+	}
+	t.head = append(t.head, requestColumns...)
+	for _, r := range rows {
+		place := []string{r.mode, strconv.Itoa(r.concurrency)}
+		for i, f := range r.figures {
+			if f == nil {
+				continue
+			}
+			line := append(place, v.targets[i], f.goodputAndShare())
+			switch {
+			case several && i > 0:
+				line = append(line, ratio(r.compare(i)))
+			case several:
+				line = append(line, "")
+			}
+			t.rows = append(t.rows, append(line, f.requests()...))
+			place = []string{"", ""}
+		}
+	}
+	return t
+}
+
+// reasons has a line for each verdict of some rows with the figures that
+// decided it.
+func (v *view) reasons(rows []row) table {
+	t := table{head: []column{left("mode"), right("clients"), left("target"), left("limited by"), left("because")}}
+	for _, r := range rows {
+		for i, f := range r.figures {
+			if f != nil && f.because != "" {
+				t.rows = append(t.rows, []string{r.mode, strconv.Itoa(r.concurrency), v.targets[i], f.limitedBy, f.because})
 			}
 		}
-		b.WriteString("|\n")
 	}
-}
-
-// paragraph escapes text that begins a line, where a few more characters
-// would make it a quotation or a list.
-func paragraph(text string) string {
-	if strings.IndexAny(text, ">+-=") == 0 {
-		return "\\" + markdown(text)
-	}
-	return markdown(text)
-}
-
-// markdown escapes text so that it shows as it is, in a table too, and neither
-// makes links nor calls people.
-func markdown(text string) string {
-	var b strings.Builder
-	for _, r := range printable(text) {
-		switch r {
-		case '|', '\\', '`', '*', '_', '[', ']', '~', '#':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case '<':
-			b.WriteString("&lt;")
-		case '&':
-			b.WriteString("&amp;")
-		case '@':
-			b.WriteString("&#64;")
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
+	return t
 }

@@ -57,17 +57,18 @@ func TestHeadlineComparesWithTheBaseline(t *testing.T) {
 		"gateway’s TTFB (95th percentile) was 1.00 times that of raw in the median cell and 7.30 times in the worst (1MiB, 10 clients, 1gbit/40ms: 730 ms against 100 ms).",
 		"90 % of the link’s measured ceiling, so that the link decided: raw in 1 of 3, gateway in 1 of 3.",
 		"All 600 requests that ended succeeded; 0 were still running",
-		"| 1MiB |      10 |  400 (40 %) |     100 (10 %) |          0.25 |",
+		"| 1MiB | 10 | raw | 400 (40 %) | |",
+		"| | | gateway | 100 (10 %) | 0.25 | 80.0 ms | 730 ms |",
 		"> 12.0 s")
 }
 
 func TestHeadlineOfOneTargetIsItsShareOfTheLink(t *testing.T) {
 	run := runOf(cell("mine", "full", 1, 900), cell("mine", "full", 10, 500), cell("mine", "full", 100, 950))
-	wants(t, Text(run), "mine delivered 90 % of the link’s measured ceiling in the median cell and 50 % in the worst (full, 10 clients, 1gbit/40ms: 500 Mbit/s).")
+	wants(t, Text(run, 1000), "mine delivered 90 % of the link’s measured ceiling in the median cell and 50 % in the worst (full, 10 clients, 1gbit/40ms: 500 Mbit/s).")
 	for i := range run.Cells {
 		run.Cells[i].CeilingBits = 0
 	}
-	wants(t, Text(run), "mine delivered 900 Mbit/s in the median cell, from 500 (full, 10 clients, 1gbit/40ms) to 950 (full, 100 clients, 1gbit/40ms).")
+	wants(t, Text(run, 1000), "mine delivered 900 Mbit/s in the median cell, from 500 (full, 10 clients, 1gbit/40ms) to 950 (full, 100 clients, 1gbit/40ms).")
 }
 
 func TestEveryTargetIsComparedWithTheFirst(t *testing.T) {
@@ -76,7 +77,7 @@ func TestEveryTargetIsComparedWithTheFirst(t *testing.T) {
 		cells = append(cells, cell(name, "full", 10, 1000-100*float64(i)))
 	}
 	md := Markdown(runOf(cells...))
-	wants(t, md, "| e / a |", "1000 (100 %)", "e delivered 60 % of a’s goodput in the one cell that has both")
+	wants(t, md, "| ratio to a |", "| 1000 (100 %) | |", "| e | 600 (60 %) | 0.60 |", "e delivered 60 % of a’s goodput in the one cell that has both")
 }
 
 func TestMissingCellsAreShownAndNotCompared(t *testing.T) {
@@ -84,12 +85,12 @@ func TestMissingCellsAreShownAndNotCompared(t *testing.T) {
 	run.Planned, run.Finished = 4, nil
 	wants(t, Markdown(run),
 		"- **incomplete**: 3 of 4 planned cells are here. Run only what is missing with: make bench RESUME=results/20260301T174500Z-test",
-		"| full |      10 |  900 (90 %) |              – |             – |",
+		"| full | 10 | raw | 900 (90 %) | |",
 		"delivered 50 % of raw’s goodput in the one cell that has both")
 
 	apart := runOf(cell("raw", "full", 1, 900), cell("gateway", "full", 10, 450))
-	wants(t, Text(apart), "gateway and raw have no cell in common")
-	wants(t, Text(runOf()), "No cell was measured.")
+	wants(t, Text(apart, 1000), "gateway and raw have no cell in common")
+	wants(t, Text(runOf(), 1000), "No cell was measured.")
 	wants(t, Markdown(runOf()), "No cell of this link was measured.")
 }
 
@@ -102,10 +103,10 @@ func TestCellsInWhichNothingEnded(t *testing.T) {
 	md := Markdown(runOf(raw, gateway))
 	wants(t, md, "No request ended inside its window; 2000 were still running",
 		"- **nothing ended**: 2 cells in which no request ended", "gateway delivered 0 % of raw’s",
-		"80.0 ms †", warmupNote, "| gateway |         – |")
+		"80.0 ms †", warmupNote, "| gateway | 0 (0 %) | 0 | – |")
 	// A baseline that delivered nothing gives no ratio.
 	raw.WindowBytes = 0
-	wants(t, Text(runOf(raw, gateway)), "no cell in common that delivered anything")
+	wants(t, Text(runOf(raw, gateway), 1000), "no cell in common that delivered anything")
 }
 
 func TestFailuresAreNamedWithTheirFirstError(t *testing.T) {
@@ -121,7 +122,7 @@ func TestFailuresAreNamedWithTheirFirstError(t *testing.T) {
 		c.Concurrency = n
 		many = append(many, c)
 	}
-	wants(t, Text(runOf(many...)), "20 cells with failed requests", "; and 16 more")
+	wants(t, Text(runOf(many...), 1000), "20 cells with failed requests", "; and 16 more")
 }
 
 func TestHostLimitedLinkIsFlaggedOnceWithItsFigures(t *testing.T) {
@@ -146,10 +147,10 @@ func TestRepetitionsArePutTogether(t *testing.T) {
 		cells = append(cells, c)
 	}
 	md := Markdown(runOf(cells...))
-	wants(t, md, "| full |       1 |  300 (30 %) |", "| raw    |  70.0 ms |", "All 30 requests", "| link, host |")
+	wants(t, md, "| full | 1 | raw | 300 (30 %) | 70.0 ms |", "All 30 requests", "| link, host |")
 }
 
-const hostile = "<script>alert(1)</script>|`x`*_[a](b)@c\x1b[2J\ny"
+const hostile = "<script>alert(1)</script>|`x`*_[a](b)@c\x1b[2J\ny https://h www.h #1 <!-- </details>"
 
 func TestHostileNamesDoNothing(t *testing.T) {
 	bad := cell(hostile, hostile, 1, 1)
@@ -159,7 +160,7 @@ func TestHostileNamesDoNothing(t *testing.T) {
 	run.ID, run.Settings, run.Fingerprint = hostile, map[string]string{hostile: hostile}, map[string]string{hostile: hostile}
 	run.Calibrations[0].Link, run.Calibrations[0].Notes, run.Calibrations[0].Backend = hostile, []string{hostile}, hostile
 	md := Markdown(run)
-	for _, active := range []string{"<script", "[a]", " @c", "@c", "\x1b", "`x`"} {
+	for _, active := range []string{"<script", "[a]", "@c", "\x1b", "`x`", "https://", "www.h", "#1"} {
 		if strings.Contains(md, active) {
 			t.Errorf("Markdown holds an active %q", active)
 		}
@@ -176,7 +177,7 @@ func TestHostileNamesDoNothing(t *testing.T) {
 		}
 		columns = n
 	}
-	if text := Text(run); strings.Contains(text, "\x1b") || strings.Contains(text, "\ny") {
+	if text := Text(run, 1000); strings.Contains(text, "\x1b") || strings.Contains(text, "\ny") {
 		t.Error("a name reaches the terminal unfiltered")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"piecebench/bench/compare"
 )
@@ -19,6 +20,15 @@ type table struct {
 	why []string
 }
 
+// lines are the head's names and the rows.
+func (t table) lines() [][]string {
+	head := make([]string, len(t.head))
+	for i, c := range t.head {
+		head[i] = c.name
+	}
+	return append([][]string{head}, t.rows...)
+}
+
 type column struct {
 	name  string
 	right bool // numbers
@@ -26,6 +36,15 @@ type column struct {
 
 func left(name string) column  { return column{name, false} }
 func right(name string) column { return column{name, true} }
+
+// pad writes a cell in a width, in characters.
+func (c column) pad(cell string, width int) string {
+	spaces := strings.Repeat(" ", max(0, width-utf8.RuneCountInString(cell)))
+	if c.right {
+		return spaces + cell
+	}
+	return cell + spaces
+}
 
 // goodput compares the targets of a link: Mbit/s, in brackets the share of the
 // link's ceiling, and the ratio to the baseline with its interval.
@@ -40,16 +59,7 @@ func (v *view) goodput(l linkView) table {
 	for _, r := range l.rows {
 		line := []string{r.mode, strconv.Itoa(r.concurrency)}
 		for _, f := range r.figures {
-			switch {
-			case f == nil:
-				line = append(line, missing)
-			default:
-				text := megabits(f.goodput)
-				if share, ok := f.share(); ok {
-					text += " (" + wholePercent(share) + ")"
-				}
-				line = append(line, text)
-			}
+			line = append(line, f.goodputAndShare())
 		}
 		for i := 1; i < len(v.targets); i++ {
 			line = append(line, ratio(r.compare(i)))
@@ -70,23 +80,43 @@ func ratio(e compare.Estimate) string {
 	return fmt.Sprintf("%s (%s to %s)", threeDigits(1+e.Change), threeDigits(1+e.Low), threeDigits(1+e.High))
 }
 
-// requests tells, a row per target, how long requests took and how they ended.
+// goodputAndShare writes Mbit/s, and in brackets the share of the ceiling.
+func (f *figures) goodputAndShare() string {
+	if f == nil {
+		return missing
+	}
+	text := megabits(f.goodput)
+	if share, ok := f.share(); ok {
+		text += " (" + wholePercent(share) + ")"
+	}
+	return text
+}
+
+// requestColumns are those that figures.requests fills.
+var requestColumns = []column{right("TTFB p50"), right("TTFB p95"), right("TTFB p99"),
+	right("duration p50"), right("duration p95"), right("duration p99"), right("success"), right("cut"), left("limited by")}
+
+// requests writes how long requests took, how they ended and what limited them.
+func (f *figures) requests() []string {
+	success := missing
+	if share, ok := f.success(); ok {
+		success = percent(share)
+	}
+	w := f.warmupQuantiles
+	return []string{quantile(f.ttfb.P50, w), quantile(f.ttfb.P95, w), quantile(f.ttfb.P99, w),
+		quantile(f.duration.P50, w), quantile(f.duration.P95, w), quantile(f.duration.P99, w),
+		success, strconv.FormatInt(f.cut, 10), orMissing(f.limitedBy)}
+}
+
+// requests has a row per target.
 func (v *view) requests(l linkView) table {
-	t := table{head: []column{left("mode"), right("clients"), left("target"), right("TTFB p50"), right("TTFB p95"),
-		right("duration p50"), right("duration p95"), right("success"), right("failed"), right("cut"), left("limited by")}}
+	t := table{head: append([]column{left("mode"), right("clients"), left("target")}, requestColumns...)}
 	for _, r := range l.rows {
 		for i, f := range r.figures {
 			if f == nil {
 				continue
 			}
-			success := missing
-			if share, ok := f.success(); ok {
-				success = percent(share)
-			}
-			w := f.warmupQuantiles
-			t.rows = append(t.rows, []string{r.mode, strconv.Itoa(r.concurrency), v.targets[i],
-				quantile(f.ttfb.P50, w), quantile(f.ttfb.P95, w), quantile(f.duration.P50, w), quantile(f.duration.P95, w),
-				success, strconv.FormatInt(f.failed, 10), strconv.FormatInt(f.cut, 10), f.limitedBy})
+			t.rows = append(t.rows, append([]string{r.mode, strconv.Itoa(r.concurrency), v.targets[i]}, f.requests()...))
 			t.why = append(t.why, f.because)
 		}
 	}
@@ -146,8 +176,11 @@ type section struct {
 	table table
 }
 
-// appendix is what stands behind the figures. Empty tables are left out.
-func (v *view) appendix() []section {
+// appendix is what stands behind the figures, and what they cost.
+func (v *view) appendix() []section { return append(v.costs(), v.background()...) }
+
+// background is what stands behind the figures. Empty tables are left out.
+func (v *view) background() []section {
 	return slices.DeleteFunc([]section{
 		{"Calibration", v.calibrations()},
 		{"Settings", pairs("variable", "value", v.run.Settings)},

@@ -1,6 +1,10 @@
 package report
 
-import "piecebench/bench/compare"
+import (
+	"slices"
+
+	"piecebench/bench/compare"
+)
 
 // intervals is what the intervals of comparisons are called.
 var intervals = wholePercent(compare.Confidence) + " interval"
@@ -21,8 +25,17 @@ var terms = []term{
 	{"cut", "still running when the window closed: neither ok nor failed."},
 }
 
+// costTerm is of reports with prices.
+var costTerm = term{"cost per TB", "of 10^12 bytes of payload, in the currency of the prices: the price of a GB of egress x 1000, and the price of a server’s hour x the hours " +
+	"that one takes at the cell’s goodput. Bytes of headers and retransmissions, which a bill may count too, are not in it; nor is anything but the prices given."}
+
 // terms are the words of this report.
-func (v *view) terms() []term { return terms }
+func (v *view) terms() []term {
+	if v.costs() == nil {
+		return terms
+	}
+	return append(slices.Clone(terms), costTerm)
+}
 
 // comparisonTerms are the words of a comparison.
 var comparisonTerms = []term{

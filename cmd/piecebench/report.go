@@ -2,11 +2,14 @@ package main
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"piecebench/bench/report"
 	"piecebench/bench/result"
+	"piecebench/bench/settings"
 )
 
 func reportCommand() *cobra.Command {
@@ -20,7 +23,9 @@ func reportCommand() *cobra.Command {
   svg         a picture of the first link's goodput
   boost-2023  the table of the Boost team's study of 2023: latency and bandwidth as
               average, least, median, most, P(90) and P(95); from the requests' records
-  text        the summary, printed`,
+  text        the summary, printed
+
+With prices, of the run or given now, it has the cost of a TB delivered.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return fmt.Errorf("report takes one argument, the folder of a run; got %d", len(args))
@@ -32,11 +37,14 @@ func reportCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if run.Settings, err = settings.WithPrices(run.Settings, cmd.Flags()); err != nil {
+				return err
+			}
 			formats := []string{"html", "md"}
 			switch format {
 			case "":
 			case "text":
-				_, err := fmt.Fprint(cmd.OutOrStdout(), report.Text(run))
+				_, err := fmt.Fprint(cmd.OutOrStdout(), report.Text(run, terminalWidth()))
 				return err
 			default:
 				formats = []string{format}
@@ -48,6 +56,20 @@ func reportCommand() *cobra.Command {
 			return err
 		},
 	}
+	settings.AddFlags(cmd.Flags(), settings.PriceVariables...)
 	cmd.Flags().StringVar(&format, "format", "", "html, md, svg, boost-2023 or text (default html and md)")
 	return cmd
+}
+
+// Of a terminal's width, tables and text use at least and at most so many
+// columns; where there is no terminal, the most.
+const leastWidth, mostWidth = 80, 120
+
+// terminalWidth is how many columns of standard output to use.
+func terminalWidth() int {
+	width, _, err := term.GetSize(int(os.Stdout.Fd()))
+	if err != nil {
+		return mostWidth
+	}
+	return min(max(width, leastWidth), mostWidth)
 }

@@ -41,11 +41,24 @@ func TestReportCommand(t *testing.T) {
 	if out, err := execute(dir, "--format", "text"); err != nil || !strings.Contains(out, "mine delivered 8.00 Mbit/s") {
 		t.Errorf("text: %v, %q", err, out)
 	}
+	// 1 TB takes 10^6 s at 8 Mbit/s.
+	t.Setenv("PRICE_EGRESS", "0.02")
 	for want, args := range map[string][]string{
-		"one argument":            {},
-		"name the folder":         {t.TempDir()},
-		`format "pdf"`:            {dir, "--format", "pdf"},
-		"unknown flag: --verbose": {dir, "--verbose"},
+		"mine    120.0 (full, 1 client)": {"--price-server-hour=0.36"},
+		"mine    20.00\n":                nil,
+		"mine    100.0 (full, 1 client)": {"--price-server-hour=0.36", "--price-egress=0"},
+	} {
+		if out, err := execute(append([]string{dir, "--format", "text"}, args...)...); err != nil || !strings.Contains(out, want) {
+			t.Errorf("%q: %v, %q; want %q", args, err, out, want)
+		}
+	}
+	for want, args := range map[string][]string{
+		"PRICE_EGRESS=-1: want a price":         {dir, "--price-egress=-1"},
+		"PRICE_SERVER_HOUR=cheap: want a price": {dir, "--price-server-hour=cheap"},
+		"one argument":                          {},
+		"name the folder":                       {t.TempDir()},
+		`format "pdf"`:                          {dir, "--format", "pdf"},
+		"unknown flag: --verbose":               {dir, "--verbose"},
 	} {
 		if _, err := execute(args...); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("report %q: %v, want one line with %q", args, err, want)

@@ -71,7 +71,7 @@ of your own need no lab:
 			err = problem{err}
 		}
 		if measured, loadErr := result.Load(out); loadErr == nil {
-			fmt.Print(report.Text(measured))
+			fmt.Print(report.Text(measured, terminalWidth()))
 			fmt.Println(filepath.Join(out, "report.html"))
 		}
 		return err
