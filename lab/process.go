@@ -7,12 +7,15 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/prometheus/procfs"
+
+	"piecebench/netem/listening"
 )
 
 // part is one process of the lab.
@@ -87,7 +90,7 @@ func (l Lab) start(c commands, p part) error {
 	for {
 		// Until `ip netns exec` has entered the namespace, the process still
 		// shows the host's sockets.
-		if inNamespace(cmd.Process.Pid, p.namespace) && (p.port == 0 || listening(cmd.Process.Pid, p.port)) {
+		if inNamespace(cmd.Process.Pid, p.namespace) && (p.port == 0 || listens(cmd.Process.Pid, p.port)) {
 			return nil
 		}
 		select {
@@ -116,25 +119,18 @@ func (p part) listening() bool {
 		return false
 	}
 	pids, _ := processesIn(p.namespace)
-	return len(pids) > 0 && listening(pids[0], p.port)
+	return len(pids) > 0 && listens(pids[0], p.port)
 }
 
-// listening says whether anything listens on a TCP port in the network
-// namespace of a process.
-func listening(pid, port int) bool {
-	fs, err := procfs.NewFS(filepath.Join("/proc", strconv.Itoa(pid)))
+// listens says whether anything listens on a TCP port in the network namespace
+// of a process.
+func listens(pid, port int) bool {
+	proc, err := procfs.NewFS(filepath.Join("/proc", strconv.Itoa(pid)))
 	if err != nil {
 		return false
 	}
-	v4, _ := fs.NetTCP()
-	v6, _ := fs.NetTCP6()
-	const tcpListen = 10 // TCP_LISTEN, include/net/tcp_states.h
-	for _, socket := range append(v4, v6...) {
-		if socket.LocalPort == uint64(port) && socket.St == tcpListen {
-			return true
-		}
-	}
-	return false
+	sockets, _ := listening.Sockets(proc) // of a process that has ended: none
+	return slices.ContainsFunc(sockets, func(s listening.Socket) bool { return s.Port == port })
 }
 
 func lastLines(path string, n int) string {

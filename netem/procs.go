@@ -14,6 +14,7 @@ import (
 
 	"piecebench/netem/client"
 	"piecebench/netem/cpulimit"
+	"piecebench/netem/listening"
 )
 
 // procReader finds the processes that listen on the servers' ports, and what
@@ -114,28 +115,6 @@ func (r *procReader) readWithThreads() (client.Procs, error) {
 	return out, nil
 }
 
-// listeners returns the ports of this network namespace's listening TCP
-// sockets by the sockets' inodes.
-func (r *procReader) listeners() (map[uint64]int, error) {
-	const listen = 0x0A // TCP_LISTEN
-	byInode := map[uint64]int{}
-	for _, read := range []func() (procfs.NetTCP, error){r.proc.NetTCP, r.proc.NetTCP6} {
-		sockets, err := read()
-		if os.IsNotExist(err) { // no IPv6
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read the listening sockets: %w", err)
-		}
-		for _, s := range sockets {
-			if s.St == listen {
-				byInode[s.Inode] = int(s.LocalPort)
-			}
-		}
-	}
-	return byInode, nil
-}
-
 // owners returns, by port, the processes that hold a listening socket, lowest
 // PID (nginx: the master) first, and the ports on which anything listens. To
 // find them takes a look at every socket and every descriptor, 50 ms of CPU
@@ -147,9 +126,13 @@ func (r *procReader) owners() (byPort map[int][]int, seen []int, err error) {
 	if byPort := pidsByPort(r.holders); len(byPort) == len(r.ports) && !slices.ContainsFunc(r.holders, func(h holder) bool { return !h.holds() }) {
 		return byPort, r.ports, nil
 	}
-	listeners, err := r.listeners()
+	sockets, err := listening.Sockets(r.proc)
 	if err != nil {
 		return nil, nil, err
+	}
+	ports := map[uint64]int{} // by inode
+	for _, s := range sockets {
+		ports[s.Inode] = s.Port
 	}
 	r.holders = nil
 	// Processes end while this looks, and some may not be looked into: a pattern
@@ -168,7 +151,7 @@ func (r *procReader) owners() (byPort map[int][]int, seen []int, err error) {
 		if err != nil {
 			continue
 		}
-		port, ok := listeners[inode]
+		port, ok := ports[inode]
 		if !ok || !slices.Contains(r.ports, port) {
 			continue
 		}
@@ -176,7 +159,7 @@ func (r *procReader) owners() (byPort map[int][]int, seen []int, err error) {
 			r.holders = append(r.holders, holder{port, pid, path, socket})
 		}
 	}
-	return pidsByPort(r.holders), slices.Collect(maps.Values(listeners)), nil
+	return pidsByPort(r.holders), slices.Collect(maps.Values(ports)), nil
 }
 
 // pidsByPort returns each port's processes, lowest PID first.

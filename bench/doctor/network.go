@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"piecebench/lab"
+	"piecebench/netem/listening"
 )
 
 // congestionControl checks that both ends of the link may use the lab's. A
@@ -66,15 +67,10 @@ func (h *Host) listening(port int) bool {
 	if err != nil {
 		return false
 	}
-	v4, _ := proc.NetTCP()
-	v6, _ := proc.NetTCP6()
-	const tcpListen = 10 // TCP_LISTEN, include/net/tcp_states.h
-	for _, socket := range append(v4, v6...) {
-		if socket.St == tcpListen && socket.LocalPort == uint64(port) && (socket.LocalAddr.IsUnspecified() || socket.LocalAddr.IsLoopback()) {
-			return true
-		}
-	}
-	return false
+	sockets, _ := listening.Sockets(proc)
+	return slices.ContainsFunc(sockets, func(s listening.Socket) bool {
+		return s.Port == port && (s.Address.IsUnspecified() || s.Address.IsLoopback())
+	})
 }
 
 // ownContainers selects what docker-compose.yml made, by the project's name there.
