@@ -3,7 +3,9 @@ package result
 import (
 	"encoding/csv"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -90,6 +92,31 @@ func TestLoadRefusesInOneLine(t *testing.T) {
 	}
 }
 
+// scripts/compose names a run before the runner is there to do it.
+func TestTheContainersScriptNamesRunsAlike(t *testing.T) {
+	script, err := os.ReadFile("../../scripts/compose")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := regexp.MustCompile(`results/(\$\(date [^)]*\)-\$\(uname -n\))`).FindSubmatch(script)
+	if name == nil {
+		t.Fatal("scripts/compose names no run: this test looks for results/$(date ...)-$(uname -n)")
+	}
+	out, err := exec.Command("sh", "-c", "printf %s "+string(name[1])).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stamp, _, _ := strings.Cut(string(out), "-")
+	started, err := time.Parse("20060102T150405Z", stamp)
+	if want := NewID(started, host); err != nil || string(out) != want {
+		t.Errorf("the script names a run %q (%v), the runner %q", out, err, want)
+	}
+}
+
 func TestCreateNeverReusesAFolder(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "results")
 	id := NewID(time.Date(2026, 3, 1, 18, 45, 0, 0, time.FixedZone("CET", 3600)), "sp one/α")
@@ -142,5 +169,25 @@ func TestCellsCSV(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, table); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// docs/RESULTS.md promises the columns and their order.
+func TestColumnsOfCellsCSVAreThoseDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../docs/RESULTS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(text), "\n`cell`, ")
+	list, _, _ = strings.Cut("`cell`, "+list, "\n\n")
+	var documented, written []string
+	for _, m := range regexp.MustCompile("`([a-z0-9_]+)`").FindAllStringSubmatch(list, -1) {
+		documented = append(documented, m[1])
+	}
+	for _, c := range columns {
+		written = append(written, c.name)
+	}
+	if diff := cmp.Diff(written, documented); diff != "" {
+		t.Error("docs/RESULTS.md and cells.csv differ:", diff)
 	}
 }

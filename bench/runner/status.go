@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"piecebench/bench/plan"
+	"piecebench/bench/readable"
 	"piecebench/bench/result"
 	"piecebench/k6/x/retrieval/record"
 )
@@ -88,9 +89,9 @@ func (s *status) cell(c plan.Cell, cells int, p record.Progress, left time.Durat
 
 // measured writes what a cell came to.
 func (s *status) measured(c result.Cell, cells int) {
-	line := fmt.Sprintf("cell %d of %d: %s, %s, %s, %d clients: %.1f Mbit/s", c.ID, cells, c.Target, c.Link, c.Mode, c.Concurrency, c.GoodputBits()/1e6)
-	if c.CeilingBits > 0 {
-		line += fmt.Sprintf(" (%.1f %% of the link)", 100*c.GoodputBits()/float64(c.CeilingBits))
+	line := fmt.Sprintf("cell %d of %d: %s, %s, %s, %d clients: %s Mbit/s", c.ID, cells, c.Target, c.Link, c.Mode, c.Concurrency, readable.Megabits(c.GoodputBits()))
+	if share, known := c.LinkShare(); known {
+		line += fmt.Sprintf(" (%s of the link)", readable.WholePercent(share))
 	}
 	line += fmt.Sprintf(", %d ok, %d failed, %d cut", c.RequestsOK, c.RequestsFailed(), c.RequestsCut)
 	for _, e := range c.FirstErrors {
