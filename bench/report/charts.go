@@ -1,154 +1,243 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
+	"piecebench/bench/compare"
 	"piecebench/bench/result"
+	"piecebench/bench/stats"
 )
-
-// option is a part of an ECharts option tree (echarts.apache.org/en/option.html).
-// Every text that a chart shows is made here; the page's script only places it.
-type option = map[string]any
 
 // chart is one plot of the page.
 type chart struct {
+	Index  int    `json:"-"` // among the page's
 	Title  string `json:"-"`
 	Alt    string `json:"-"` // for those who cannot see it
+	Height int    `json:"-"` // pixels
 	Option option `json:"option"`
+	// Heads are the titles of the tooltips of stacked bars, a bar each. Of lines
+	// they are the number of clients.
+	Heads []string `json:"heads,omitempty"`
 	// Log marks a value axis that the reader may switch to a logarithmic one.
-	Log bool `json:"log"`
+	Log bool `json:"log,omitempty"`
 }
 
-// panel is a mode of a link: goodput and TTFB against concurrency.
-type panel struct {
-	Mode   string
-	Charts []int // indices into the page's list of charts
-}
+// lineHeight is the height of line charts.
+const lineHeight = 230
 
-// point is one value of a series, with the text of its tooltip.
+// point is one value of a series, with the text of its tooltip and the cell
+// that it belongs to, an index into the explorer's.
 type point struct {
 	Value      [2]any  `json:"value"`
 	Text       string  `json:"text"`
+	Cell       int     `json:"cell"`
 	Symbol     string  `json:"symbol,omitempty"`
 	SymbolSize float64 `json:"symbolSize,omitempty"`
 }
 
-// curve is one line of a chart. Curves of one name share a colour and a
-// legend entry.
+// curve is one line of a chart. Curves of one target share colour and symbol.
 type curve struct {
 	target, suffix string
-	dash           bool
+	dash           string // of the line; solid where empty
 	points         []point
 }
 
-// boundSymbol points up: the true value is above. Other points are circles.
-const boundSymbol = "triangle"
+// boundSymbol points up and is open: the true value is above.
+const boundSymbol = "emptyTriangle"
 
-// panels makes the charts of a link, one panel a mode, and adds them to all.
-func (v *view) panels(l linkView, all *[]chart) []panel {
-	var panels []panel
-	for first := 0; first < len(l.rows); {
-		mode := l.rows[first].mode
-		last := first
-		for last < len(l.rows) && l.rows[last].mode == mode {
-			last++
-		}
-		rows := l.rows[first:last]
-		p := panel{Mode: mode}
-		for _, c := range []chart{v.goodputChart(l, mode, rows), v.ttfbChart(l, mode, rows)} {
-			p.Charts = append(p.Charts, len(*all))
-			*all = append(*all, c)
-		}
-		panels = append(panels, p)
-		first = last
-	}
-	return panels
+// quantileDashes are the lines of p50, p95 and p99.
+var quantileDashes = []string{"", "dashed", "dotted"}
+
+// modeRows are the rows of a link that have one mode.
+type modeRows struct {
+	link, mode string
+	rows       []row
 }
 
-func (v *view) goodputChart(l linkView, mode string, rows []row) chart {
-	x := newXAxis(rows)
-	greatest, ceiling := 0.0, 0.0
-	for _, r := range rows {
+func (l linkView) modes() []modeRows {
+	var all []modeRows
+	for _, r := range l.rows {
+		if n := len(all); n == 0 || all[n-1].mode != r.mode {
+			all = append(all, modeRows{link: l.name, mode: r.mode})
+		}
+		last := &all[len(all)-1]
+		last.rows = append(last.rows, r)
+	}
+	return all
+}
+
+func (m modeRows) alt(what string) string {
+	return fmt.Sprintf("%s, %s over %s; the table below has the figures", what, m.mode, linkName(m.link))
+}
+
+// goodputChart is goodput against concurrency with the ceiling and, where
+// repetitions give one, the interval of the mean. All charts of a link have the
+// same scale.
+func (v *view) goodputChart(l linkView, m modeRows) chart {
+	x := newXAxis(m.rows)
+	greatest := 0.0
+	for _, r := range l.rows {
 		for _, f := range r.figures {
 			if f != nil {
-				greatest, ceiling = max(greatest, f.goodput), max(ceiling, f.ceiling)
+				greatest = max(greatest, f.goodput, f.ceiling)
 			}
 		}
 	}
 	unit, scale := "Mbit/s", 1e6
-	if max(greatest, ceiling) >= 2e9 {
+	if greatest >= 2e9 {
 		unit, scale = "Gbit/s", 1e9
 	}
+	ceiling := 0.0
 	var curves []curve
+	var intervals []option
 	for t, name := range v.targets {
 		c := curve{target: name}
-		for _, r := range rows {
+		var whiskers []option
+		for _, r := range m.rows {
 			f := r.figures[t]
 			if f == nil {
 				continue
 			}
+			ceiling = max(ceiling, f.ceiling)
 			text := megabits(f.goodput) + " Mbit/s"
 			if share, ok := f.share(); ok {
 				text += ", " + wholePercent(share) + " of the ceiling"
 			}
-			c.points = append(c.points, point{Value: x.at(r.concurrency, f.goodput/scale), Text: text})
+			if low, high, ok := f.goodputInterval(); ok {
+				text += fmt.Sprintf(" (%s to %s)", megabits(low), megabits(high))
+				at := x.at(r.concurrency, low/scale)
+				whiskers = append(whiskers, option{"value": [3]any{at[0], at[1], high / scale}})
+			}
+			c.points = append(c.points, point{Value: x.at(r.concurrency, f.goodput/scale), Text: text, Cell: r.index})
 		}
 		curves = append(curves, c)
+		if whiskers != nil {
+			intervals = append(intervals, option{"type": "custom", "name": name, "id": name + " interval", "data": whiskers,
+				"encode": option{"x": 0, "y": []int{1, 2}}, "silent": true, "clip": true, "z": 1})
+		}
 	}
-	series := seriesOf(curves)
+	series := append(v.seriesOf(curves), intervals...)
 	if ceiling > 0 {
 		series = append(series, x.level("ceiling", ceiling/scale, megabits(ceiling)+" Mbit/s"))
 	}
 	return chart{
-		Title:  "Goodput, " + unit,
-		Alt:    fmt.Sprintf("Goodput against concurrency, %s over %s; the table below has the figures", mode, l.name),
-		Option: option{"xAxis": x.axis, "yAxis": option{"type": "value", "min": 0}, "series": series},
+		Title:  m.mode + ", " + unit,
+		Alt:    m.alt("Goodput against concurrency"),
+		Height: lineHeight,
+		Option: option{"xAxis": x.axis, "yAxis": option{"type": "value", "min": 0, "max": scaleEnd(greatest / scale)}, "series": series},
 		Log:    true,
 	}
 }
 
-func (v *view) ttfbChart(l linkView, mode string, rows []row) chart {
-	x := newXAxis(rows)
+// scaleEnd is the least end of a linear axis, with a tick at it, that shows v.
+func scaleEnd(v float64) float64 {
+	step := 1.0
+	for ; step*10 < v; step *= 10 {
+	}
+	for ; step > v; step /= 10 {
+	}
+	for _, end := range []float64{1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10} {
+		if end*step >= v*1.02 {
+			return end * step
+		}
+	}
+	return 12 * step
+}
+
+// goodputInterval is the interval of the mean goodput over repetitions, in bit/s.
+func (f *figures) goodputInterval() (low, high float64, ok bool) {
+	var each []float64
+	for _, c := range f.cells {
+		each = append(each, c.GoodputBits())
+	}
+	low, high, ok = stats.MeanInterval(each, compare.Confidence)
+	return max(0, low), high, ok
+}
+
+// quantilesChart is three quantiles of TTFB or duration against concurrency.
+func (v *view) quantilesChart(m modeRows, what string, of func(*figures) result.Quantiles) chart {
+	x := newXAxis(m.rows)
 	var curves []curve
 	for t, name := range v.targets {
-		p50, p95 := curve{target: name, suffix: " p50"}, curve{target: name, suffix: " p95", dash: true}
-		for _, r := range rows {
+		three := []curve{{target: name, suffix: "p50"}, {target: name, suffix: "p95"}, {target: name, suffix: "p99"}}
+		for _, r := range m.rows {
 			if f := r.figures[t]; f != nil {
-				p50.add(x, r.concurrency, f.ttfb.P50, f.warmupQuantiles)
-				p95.add(x, r.concurrency, f.ttfb.P95, f.warmupQuantiles)
+				q := of(f)
+				for i, q := range []*result.Quantile{q.P50, q.P95, q.P99} {
+					three[i].dash = quantileDashes[i]
+					three[i].add(x, r, q, f.warmupQuantiles)
+				}
 			}
 		}
-		curves = append(curves, p50, p95)
+		curves = append(curves, three...)
 	}
 	return chart{
-		Title:  "TTFB, ms: p50 solid, p95 dashed",
-		Alt:    fmt.Sprintf("Time to first byte against concurrency, %s over %s; the table below has the figures", mode, l.name),
-		Option: option{"xAxis": x.axis, "yAxis": option{"type": "log"}, "series": seriesOf(curves)},
+		Title:  m.mode,
+		Alt:    m.alt("Quantiles of " + what + " against concurrency"),
+		Height: lineHeight,
+		Option: option{"xAxis": x.axis, "yAxis": option{"type": "log", "unit": "time"}, "series": v.seriesOf(curves)},
 	}
 }
 
-func (c *curve) add(x xAxis, concurrency int, q *result.Quantile, warmup bool) {
+func (c *curve) add(x xAxis, r row, q *result.Quantile, warmup bool) {
 	if q == nil || q.Ms <= 0 { // a logarithmic axis has no zero
 		return
 	}
-	p := point{Value: x.at(concurrency, q.Ms), Text: strings.TrimSpace(c.suffix + " " + quantile(q, warmup))}
+	p := point{Value: x.at(r.concurrency, q.Ms), Text: strings.TrimSpace(c.suffix + " " + quantile(q, warmup)), Cell: r.index}
 	if q.Bound {
 		p.Symbol, p.SymbolSize = boundSymbol, 11
 	}
 	c.points = append(c.points, p)
 }
 
-func seriesOf(curves []curve) []option {
+// cpuChart is CPU time per delivered gigabyte against concurrency.
+func (v *view) cpuChart(m modeRows) chart {
+	x := newXAxis(m.rows)
+	var curves []curve
+	for t, name := range v.targets {
+		server, generator := curve{target: name, suffix: "server"}, curve{target: name, suffix: "generator", dash: "dashed"}
+		for _, r := range m.rows {
+			f := r.figures[t]
+			if f == nil {
+				continue
+			}
+			for _, of := range []struct {
+				curve *curve
+				value func(result.Cell) *float64
+			}{{&server, serverSeconds}, {&generator, generatorSeconds}} {
+				if s, ok := f.mean(of.value); ok {
+					of.curve.points = append(of.curve.points, point{Value: x.at(r.concurrency, s), Text: of.curve.suffix + " " + threeDigits(s) + " s/GB", Cell: r.index})
+				}
+			}
+		}
+		curves = append(curves, server, generator)
+	}
+	return chart{
+		Title:  m.mode + ", s/GB",
+		Alt:    m.alt("CPU time per gigabyte against concurrency"),
+		Height: lineHeight,
+		Option: option{"xAxis": x.axis, "yAxis": option{"type": "value", "min": 0}, "series": v.seriesOf(curves)},
+	}
+}
+
+// empty tells that a chart has nothing to show.
+func (c chart) empty() bool {
+	series, _ := c.Option["series"].([]option)
+	return !slices.ContainsFunc(series, func(s option) bool {
+		points, ok := s["data"].([]point)
+		return len(points) > 0 || !ok
+	})
+}
+
+func (v *view) seriesOf(curves []curve) []option {
 	var all []option
 	for _, c := range curves {
-		line := option{"width": 2}
-		if c.dash {
-			line["type"] = "dashed"
-		}
-		all = append(all, option{"type": "line", "name": c.target, "id": c.target + c.suffix, "data": c.points,
-			"lineStyle": line, "symbol": "circle", "symbolSize": 6, "label": option{"show": false}})
+		mark := targetMarks[slices.Index(v.targets, c.target)%len(targetMarks)]
+		all = append(all, option{"type": "line", "name": c.target, "id": strings.TrimSpace(c.target + " " + c.suffix), "data": append([]point{}, c.points...), // null is no list
+			"lineStyle": option{"width": 2, "type": cmp.Or(c.dash, "solid")}, "symbol": mark.symbol, "symbolRotate": mark.rotate, "symbolSize": 7})
 	}
 	return all
 }
@@ -189,12 +278,12 @@ func (x xAxis) at(concurrency int, y float64) [2]any {
 
 // level is a horizontal line over the whole axis.
 func (x xAxis) level(name string, y float64, text string) option {
-	points := []point{{Value: x.at(x.values[0], y), Text: text}}
-	for _, v := range x.values[1:] {
-		points = append(points, point{Value: x.at(v, y), Text: text})
+	var points []option
+	for _, v := range x.values {
+		points = append(points, option{"value": x.at(v, y), "text": text})
 	}
 	s := option{"type": "line", "name": name, "id": name, "data": points, "symbol": "none", "z": 1,
-		"color": "#8a8f98", "lineStyle": option{"type": "dotted", "width": 1.5, "color": "#8a8f98"}}
+		"color": levelColour, "lineStyle": option{"type": "dotted", "width": 2, "color": levelColour}}
 	if len(x.values) == 1 { // a line needs two points
 		s["markLine"] = option{"symbol": "none", "silent": true, "label": option{"show": false}, "data": []option{{"yAxis": y}}}
 	}

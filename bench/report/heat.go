@@ -1,17 +1,26 @@
 package report
 
 import (
+	"html/template"
 	"slices"
 	"strconv"
+	"strings"
 )
 
-// heatmap shows how one target compares with the baseline in every cell of a
-// run: a row per link and mode, a column per concurrency.
+// heatmap shows every cell of a run: a row per link and mode, a column per
+// concurrency. It compares a target with the baseline or, where there is only
+// one target, shows its figures.
 type heatmap struct {
 	Title   string
 	Note    string
 	Columns []string // concurrencies
 	Rows    []heatRow
+}
+
+// targetMaps are the heat maps of one target.
+type targetMaps struct {
+	Target string
+	Maps   []heatmap
 }
 
 type heatRow struct {
@@ -20,9 +29,11 @@ type heatRow struct {
 	Cells      []heatCell
 }
 
-// heatCell is one ratio. Class is its colour, Title the two figures.
+// heatCell is a ratio or a figure. Class is its colour, Limit what limited the
+// target, Title the figures, Key the cell in the page's address.
 type heatCell struct {
-	Text, Class, Title string
+	Text, Limit, Class, Title string
+	Key                       template.URL
 }
 
 // heatStep is where the colour of a class begins, for factors by which a target is
@@ -48,8 +59,11 @@ func heatClass(worse float64, steps []heatStep) string {
 }
 
 // heatmaps makes two for each target but the baseline: goodput and TTFB.
-func (v *view) heatmaps() []heatmap {
-	var all []heatmap
+func (v *view) heatmaps() []targetMaps {
+	if len(v.targets) == 1 {
+		return []targetMaps{{v.targets[0], v.heatmapsOfOne()}}
+	}
+	var all []targetMaps
 	for t := 1; t < len(v.targets); t++ {
 		name, base := v.targets[t], v.targets[0]
 		goodput := v.heatmap(func(r row) (heatCell, bool) {
@@ -58,34 +72,63 @@ func (v *view) heatmaps() []heatmap {
 				return heatCell{}, false
 			}
 			f, b := r.figures[t], r.figures[0]
-			c := heatCell{threeDigits(ratio), heatClass(1/ratio, goodputSteps), megabits(f.goodput) + " against " + megabits(b.goodput) + " Mbit/s"}
+			c := heatCell{Text: threeDigits(ratio), Limit: limitName(f.limitedBy), Class: heatClass(1/ratio, goodputSteps),
+				Title: megabits(f.goodput) + " against " + megabits(b.goodput) + " Mbit/s"}
 			if nearBoth(f, b) {
 				c.Class += " link"
+			}
+			if f.because != "" {
+				c.Title += "; " + name + ": " + f.because
 			}
 			return c, true
 		})
 		goodput.Title = "Goodput, " + name + " / " + base
-		goodput.Note = "More is better. Underlined: both reached " + wholePercent(nearCeiling) + " of the link’s ceiling, so the link decided."
+		goodput.Note = "More is better. Below each ratio: what limited " + name + ". Underlined: both reached " + wholePercent(nearCeiling) + " of the link’s ceiling."
 		ttfb := v.heatmap(func(r row) (heatCell, bool) {
 			ratio, bound, ok := r.ttfbRatio(t)
 			if !ok {
 				return heatCell{}, false
 			}
-			c := heatCell{threeDigits(ratio), heatClass(ratio, ttfbSteps),
-				quantile(r.figures[t].ttfb.P95, false) + " against " + quantile(r.figures[0].ttfb.P95, false)}
+			q := r.figures[t].ttfb.P95
+			c := heatCell{Text: threeDigits(ratio), Limit: quantile(q, false), Class: heatClass(ratio, ttfbSteps),
+				Title: quantile(q, false) + " against " + quantile(r.figures[0].ttfb.P95, false)}
 			if bound {
 				c.Text = "> " + c.Text
 			}
 			return c, true
 		})
 		ttfb.Title = "TTFB p95, " + name + " / " + base
-		ttfb.Note = "Less is better. Columns are concurrent clients."
-		all = append(all, goodput, ttfb)
+		ttfb.Note = "Less is better. Below each ratio: the TTFB of " + name + ". Columns are concurrent clients."
+		all = append(all, targetMaps{name, []heatmap{goodput, ttfb}})
 	}
 	return all
 }
 
-func (v *view) heatmap(compare func(row) (heatCell, bool)) heatmap {
+func (v *view) heatmapsOfOne() []heatmap {
+	if len(v.links) == 0 {
+		return nil
+	}
+	goodput := v.heatmap(func(r row) (heatCell, bool) {
+		f := r.figures[0]
+		c := heatCell{Text: megabits(f.goodput), Limit: limitName(f.limitedBy), Class: "plain", Title: f.because}
+		if share, ok := f.share(); ok {
+			c.Text, c.Title = wholePercent(share), strings.TrimSuffix(megabits(f.goodput)+" Mbit/s; "+f.because, "; ")
+		}
+		return c, true
+	})
+	goodput.Title, goodput.Note = "Goodput, Mbit/s", "Below each figure: what limited the cell. Columns are concurrent clients."
+	if slices.ContainsFunc(v.links, linkView.hasCeiling) {
+		goodput.Title = "Goodput, share of the link’s ceiling"
+	}
+	ttfb := v.heatmap(func(r row) (heatCell, bool) {
+		q := r.figures[0].ttfb
+		return heatCell{Text: quantile(q.P95, false), Class: "plain", Title: "median " + quantile(q.P50, false)}, q.P95 != nil
+	})
+	ttfb.Title = "TTFB p95"
+	return []heatmap{goodput, ttfb}
+}
+
+func (v *view) heatmap(show func(row) (heatCell, bool)) heatmap {
 	var steps []int
 	for _, r := range v.rows() {
 		if !slices.Contains(steps, r.concurrency) {
@@ -101,11 +144,11 @@ func (v *view) heatmap(compare func(row) (heatCell, bool)) heatmap {
 		last := len(h.Rows) - 1
 		if last < 0 || h.Rows[last].Link != linkName(r.link) || h.Rows[last].Mode != r.mode {
 			same := last >= 0 && h.Rows[last].Link == linkName(r.link)
-			h.Rows = append(h.Rows, heatRow{linkName(r.link), r.mode, same, slices.Repeat([]heatCell{{missing, "none", ""}}, len(steps))})
+			h.Rows = append(h.Rows, heatRow{linkName(r.link), r.mode, same, slices.Repeat([]heatCell{{Text: missing, Class: "none"}}, len(steps))})
 			last++
 		}
-		if c, ok := compare(r); ok {
-			c.Title = r.place() + ": " + c.Title
+		if c, ok := show(r); ok {
+			c.Title, c.Key = strings.TrimSuffix(r.place()+": "+c.Title, ": "), r.key()
 			h.Rows[last].Cells[slices.Index(steps, r.concurrency)] = c
 		}
 	}

@@ -24,41 +24,43 @@ var pageFiles embed.FS
 // pages are the whole pages, by file name, and the parts that they share.
 var pages = template.Must(template.ParseFS(pageFiles, "page/*.html"))
 
+// scripts make the page work, in this order. Options are also the picture's.
+var scripts = []string{"page/options.js", "page/charts.js", "page/explorer.js", "page/choices.js"}
+
 // document is what page.html shows.
 type document struct {
-	Title      string
-	Run        *result.Run
-	Started    string
-	Headline   string
-	More       []string
-	Cautions   []htmlCaution
-	Heatmaps   []heatmap
-	Links      []htmlLink
-	Appendix   []htmlSection
-	Terms      []term
-	WarmupNote string
+	Title    string
+	Run      *result.Run
+	Started  string
+	Headline string
+	More     []string
+	Cautions []htmlCaution
+	Maps     []targetMaps
+	Limited  []limits
+	Targets  []htmlTarget
+	Views    []htmlView
+	Links    []htmlLink
+	Appendix []htmlSection
+	Terms    []term
 
-	Style   template.CSS
-	Script  template.JS
-	Library template.JS // ECharts; empty where this build lacks it
-	Charts  []chart
-	Themes  map[string]option
+	WarmupNote  string
+	Light, Dark template.CSS // variables
+	Style       template.CSS
+	Script      template.JS
+	Library     template.JS // ECharts; empty where this build lacks it
+	Charts      []chart
+	Explorer    explorer
+	Themes      map[string]option
 }
 
 type htmlCaution struct{ Kind, Text string }
 
-type htmlLink struct {
-	ID, Title, Detail string
-	Panels            []panel
-	GoodputTitle      string
-	Goodput, Requests htmlTable
-	Ceiling           bool
-	WarmupMark        bool
-}
+type htmlTarget struct{ Name, Glyph string }
 
 type htmlSection struct {
 	Title string
 	Table htmlTable
+	Fold  bool // long, and closed at first
 }
 
 type htmlTable struct {
@@ -72,15 +74,16 @@ type htmlColumn struct {
 }
 
 // htmlCell is a table's cell. Same marks what repeats the row above, Title is
-// what it rests on, if anything.
+// what it rests on, if anything, Key the cell that it leads to.
 type htmlCell struct {
 	Text, Title string
+	Key         template.URL
 	Right, Same bool
 	Class       string // of the style sheet, if any
 }
 
-// HTML returns the report as one page that needs no network.
-func HTML(run *result.Run) ([]byte, error) {
+// HTML returns the report of the run in dir as one page that needs no network.
+func HTML(dir string, run *result.Run) ([]byte, error) {
 	library, err := asset("assets/echarts.min.js")
 	if err != nil {
 		return nil, err
@@ -89,32 +92,32 @@ func HTML(run *result.Run) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	options, err := pageFiles.ReadFile("page/options.js")
-	if err != nil {
-		return nil, err
-	}
-	script, err := pageFiles.ReadFile("page/page.js")
+	script, err := readScripts(scripts...)
 	if err != nil {
 		return nil, err
 	}
 	v := newView(run)
+	v.readDetails(dir)
 	d := document{
-		Title: run.ID, Run: run, Started: run.Started.UTC().Format(timeFormat), Heatmaps: v.heatmaps(), Terms: v.terms(), WarmupNote: warmupNote,
-		Style: template.CSS(style), Script: template.JS(append(options, script...)), Library: template.JS(library), Themes: themes,
+		Title: run.ID, Run: run, Started: run.Started.UTC().Format(timeFormat), Maps: v.heatmaps(), Limited: v.limited(), Terms: terms,
+		Light: colours(lightColours), Dark: colours(darkColours), WarmupNote: warmupNote,
+		Style: template.CSS(style), Script: template.JS(script), Library: template.JS(library), Themes: themes, Explorer: v.explorer(),
 	}
 	d.Headline, d.More = v.answer()
 	for _, c := range v.cautions() {
 		d.Cautions = append(d.Cautions, htmlCaution{c.kind, c.text})
 	}
-	for i, l := range v.links {
-		h := htmlLink{ID: fmt.Sprintf("link-%d", i+1), Panels: v.panels(l, &d.Charts), Ceiling: l.hasCeiling(), WarmupMark: l.hasWarmupMark(), GoodputTitle: l.goodputTitle()}
-		h.Title, h.Detail = l.heading()
-		h.Goodput, h.Requests = v.goodput(l).html(1), v.requests(l).html(2)
-		d.Links = append(d.Links, h)
+	for t, name := range v.targets {
+		d.Targets = append(d.Targets, htmlTarget{name, targetMarks[t%len(targetMarks)].glyph})
+	}
+	d.Views = v.views()
+	for _, l := range v.links {
+		d.Links = append(d.Links, v.htmlLink(l, &d.Charts))
 	}
 	for _, s := range v.appendix() {
-		d.Appendix = append(d.Appendix, htmlSection{s.title, s.table.html(0)})
+		d.Appendix = append(d.Appendix, htmlSection{Title: s.title, Table: s.table.html(0)})
 	}
+	d.Appendix = append(d.Appendix, htmlSection{Title: "What decided in each cell", Table: v.verdicts().html(3), Fold: true})
 	var buf bytes.Buffer
 	if err := pages.ExecuteTemplate(&buf, "page.html", d); err != nil {
 		return nil, fmt.Errorf("report.html: %w", err)
@@ -129,6 +132,17 @@ func asset(name string) ([]byte, error) {
 		return nil, nil
 	}
 	return data, err
+}
+
+func readScripts(names ...string) (all []byte, err error) {
+	for _, name := range names {
+		script, err := pageFiles.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, script...)
+	}
+	return all, nil
 }
 
 // html turns the table over to the page; in the first groups columns, a cell

@@ -27,11 +27,12 @@ func Picture(run *result.Run) ([]byte, error) {
 		if len(l.rows) == 0 {
 			continue
 		}
-		var charts, goodput []chart
+		var goodput []chart
 		var titles []string
-		for _, p := range v.panels(l, &charts) {
-			goodput = append(goodput, charts[p.Charts[0]])
-			titles = append(titles, fmt.Sprintf("%s, %s: %s", p.Mode, linkName(l.name), charts[p.Charts[0]].Title))
+		for _, m := range l.modes() {
+			c := v.goodputChart(l, m)
+			goodput = append(goodput, c)
+			titles = append(titles, fmt.Sprintf("Goodput over %s: %s", linkName(l.name), c.Title))
 		}
 		plots, err := drawSVG(goodput)
 		if err != nil {
@@ -70,7 +71,7 @@ func drawSVG(charts []chart) ([]string, error) {
 	}
 	drawn, err := vm.RunString(`data.charts.map(({ option }) => {
 		const chart = echarts.init(null, data.theme, { renderer: "svg", ssr: true, width: data.width, height: data.height });
-		chart.setOption(complete(option));
+		chart.setOption(complete({ legend, ...option }));
 		return chart.renderToSVGString();
 	})`)
 	if err != nil {

@@ -20,7 +20,7 @@ type format struct {
 }
 
 var formats = []format{
-	{"html", "report.html", func(_ string, run *result.Run) ([]byte, error) { return HTML(run) }},
+	{"html", "report.html", HTML},
 	{"md", "report.md", func(_ string, run *result.Run) ([]byte, error) { return []byte(Markdown(run)), nil }},
 	{"svg", "report.svg", func(_ string, run *result.Run) ([]byte, error) { return Picture(run) }},
 	{"boost-2023", "boost-2023.md", Boost2023},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"piecebench/bench/result"
+	"piecebench/k6/x/retrieval/record"
 )
 
 // sweep describes a synthetic run: made-up figures in the shape of real ones,
@@ -119,6 +120,41 @@ func syntheticCell(rng *rand.Rand, mode string, n, t int, ceiling float64) resul
 		c.Series = append(c.Series, result.SeriesPoint{T: float64(second), GoodputBits: goodput * (1 + 0.02*rng.NormFloat64())})
 	}
 	return c
+}
+
+// writeRecords writes requests in the shape of each cell's quantiles, so many a cell,
+// into dir.
+func writeRecords(t testing.TB, dir string, run *result.Run, requests int) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Join(dir, "requests"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(2023, 4))
+	for i := range run.Cells {
+		c := &run.Cells[i]
+		c.Records = fmt.Sprintf("requests/%03d.parquet", c.ID)
+		w, err := record.Create(filepath.Join(dir, c.Records))
+		if err != nil {
+			t.Fatal(err)
+		}
+		window := record.Window{StartNs: 1e18, EndNs: 1e18 + 10e9}
+		for n := range requests {
+			tail := math.Exp(0.3 * rng.NormFloat64())
+			r := record.Request{StartUnixNs: window.StartNs + int64(8e9*rng.Float64()), Outcome: string(record.OK), HTTP: "HTTP/1.1",
+				TTFBNs: int64(c.TTFB.P50.Ms * 1e6 * tail), DurationNs: int64(c.Duration.P50.Ms * 1e6 * tail), Client: int32(n % c.Concurrency)}
+			if n < requests/10 {
+				r.ConnectNs = 40e6
+			}
+			r.DurationNs = max(r.DurationNs, r.ConnectNs+r.TTFBNs)
+			if age := window.EndNs - r.StartUnixNs; r.DurationNs > age {
+				r.DurationNs, r.Outcome = age, string(record.Cut)
+			}
+			w.Add(&r)
+		}
+		if err := w.Close(window); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // To look at the synthetic run's reports:

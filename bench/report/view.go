@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"piecebench/bench/compare"
+	"piecebench/bench/detail"
 	"piecebench/bench/result"
 )
 
@@ -29,6 +30,7 @@ type linkView struct {
 // row is one mode and concurrency of a link, with a figure for each of the
 // view's targets; nil where that target has no cell.
 type row struct {
+	index       int // among the rows of all links
 	link, mode  string
 	concurrency int
 	figures     []*figures
@@ -44,6 +46,8 @@ type figures struct {
 	warmupQuantiles bool             // some include requests of the warm-up
 	limitedBy       string
 	because         string // the figures that decided limitedBy
+	// detail is of the requests' records: nothing before readDetails.
+	detail detail.Repetitions
 }
 
 // success is ok / (ok + failed), false where nothing finished.
@@ -60,6 +64,22 @@ func (f *figures) share() (float64, bool) {
 		return 0, false
 	}
 	return f.goodput / f.ceiling, true
+}
+
+func serverSeconds(c result.Cell) *float64    { return c.ServerCPUSPerGB }
+func generatorSeconds(c result.Cell) *float64 { return c.GenCPUSPerGB }
+func serverMB(c result.Cell) *float64         { return c.ServerRSSMB }
+
+// mean is that of a figure over the repetitions that have it.
+func (f *figures) mean(of func(result.Cell) *float64) (mean float64, ok bool) {
+	sum, n := 0.0, 0
+	for _, c := range f.cells {
+		if v := of(c); v != nil {
+			sum += *v
+			n++
+		}
+	}
+	return sum / float64(max(1, n)), n > 0
 }
 
 // compare compares a target's goodput with the baseline's, repetition by
@@ -145,7 +165,30 @@ func newView(run *result.Run) *view {
 			return cmp.Or(cmp.Compare(modes[a.mode], modes[b.mode]), cmp.Compare(a.concurrency, b.concurrency))
 		})
 	}
+	index := 0
+	for _, l := range v.links {
+		for i := range l.rows {
+			l.rows[i].index = index
+			index++
+		}
+	}
 	return v
+}
+
+// readDetails reads the records in the run's folder.
+func (v *view) readDetails(dir string) {
+	var all []*figures
+	var groups [][]result.Cell
+	for _, r := range v.rows() {
+		for _, f := range r.figures {
+			if f != nil {
+				all, groups = append(all, f), append(groups, f.cells)
+			}
+		}
+	}
+	for i, d := range detail.Read(dir, groups) {
+		all[i].detail = d
+	}
 }
 
 func (v *view) link(name string) *linkView {

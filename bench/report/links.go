@@ -1,0 +1,88 @@
+package report
+
+import "piecebench/bench/result"
+
+// htmlView is one of the ways to look at the cells of a link beside goodput; the
+// reader chooses.
+type htmlView struct {
+	Name, Caption string
+	Legend        []segment
+	make          func(*view, modeRows) chart
+	none          string // said where no chart has anything to show
+}
+
+// htmlLink is a link with everything that was measured over it.
+type htmlLink struct {
+	Title, Detail     string
+	Goodput           []int   // charts, one a mode: indices into the page's list
+	Views             [][]int // the same, by the page's views; empty where there is nothing to show
+	GoodputTitle      string
+	Figures, Requests htmlTable
+	Ceiling           bool
+	WarmupMark        bool
+}
+
+const boundNote = " △: the value is at least this; requests that were cut make it unknowable."
+
+func (v *view) views() []htmlView {
+	return []htmlView{
+		{Name: "TTFB", Caption: "p50 solid, p95 dashed, p99 dotted; logarithmic." + boundNote,
+			make: func(v *view, m modeRows) chart {
+				return v.quantilesChart(m, "time to first byte", func(f *figures) result.Quantiles { return f.ttfb })
+			}, none: "No request got a first byte."},
+		{Name: "Duration", Caption: "p50 solid, p95 dashed, p99 dotted; logarithmic." + boundNote,
+			make: func(v *view, m modeRows) chart {
+				return v.quantilesChart(m, "duration", func(f *figures) result.Quantiles { return f.duration })
+			}, none: "There are no durations."},
+		{Name: "Outcomes", Caption: "Shares of the requests; their number beside the bar.", Legend: v.outcomes(), make: (*view).outcomesChart},
+		{Name: "Phases", Caption: "Where the time of an ok request went; its mean duration beside the bar. Requests that were cut are not among them.",
+			Legend: phaseSegments, make: (*view).phasesChart,
+			none: "No records of requests that ended well are in the run’s folder."},
+		{Name: "CPU", Caption: "CPU time per delivered gigabyte: server solid, generator dashed.", make: (*view).cpuChart,
+			none: "The CPU time of these targets could not be seen."},
+	}
+}
+
+// htmlLink makes a link's part of the page and adds its charts to all.
+func (v *view) htmlLink(l linkView, all *[]chart) htmlLink {
+	h := htmlLink{Ceiling: l.hasCeiling(), WarmupMark: l.hasWarmupMark(), GoodputTitle: l.goodputTitle()}
+	h.Title, h.Detail = l.heading()
+	h.Figures, h.Requests = v.goodput(l).html(1), v.requests(l).html(2)
+	add := func(c chart) int {
+		c.Index = len(*all)
+		*all = append(*all, c)
+		return c.Index
+	}
+	modes := l.modes()
+	for _, m := range modes {
+		h.Goodput = append(h.Goodput, add(v.goodputChart(l, m)))
+	}
+	for _, view := range v.views() {
+		var charts []int
+		for _, m := range modes {
+			if c := view.make(v, m); !c.empty() {
+				charts = append(charts, add(c))
+			}
+		}
+		h.Views = append(h.Views, charts)
+	}
+	// The number of clients leads to the cell.
+	row := 0
+	for _, r := range l.rows {
+		h.Figures.Rows[row][1].Key = r.key()
+		row++
+	}
+	row = 0
+	for _, r := range l.rows {
+		for _, f := range r.figures {
+			if f != nil {
+				h.Requests.Rows[row][1].Key = r.key()
+				row++
+			}
+		}
+	}
+	return h
+}
+
+// None is said of a view where there is nothing to show.
+func (h htmlView) None() string { return h.none }
