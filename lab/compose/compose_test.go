@@ -159,11 +159,13 @@ func TestBenchInContainers(t *testing.T) {
 	}
 
 	b.interruptAndResume(t)
+	b.wantALookAround(t)
 
 	if out := b.make("down"); out.err != nil {
 		t.Error("make down:", out)
 	}
 	b.wantNothingLeft(t)
+	b.must(t, "docker", "volume", "rm", "piecebench_prometheus")
 	if after, err := os.ReadFile(allowedCongestionControl); err != nil || string(after) != string(allowed) {
 		t.Errorf("the host's allowed congestion controls are %q, were %q (%v)", after, allowed, err)
 	}
@@ -296,4 +298,17 @@ func (b *bench) interruptAndResume(t *testing.T) {
 		t.Errorf("resumed %s, and the report is in %s", folder, dir)
 	}
 	wantSoundRun(t, run, 8)
+}
+
+// wantALookAround brings the lab up and looks around in it as README.md says.
+func (b *bench) wantALookAround(t *testing.T) {
+	t.Helper()
+	if out := b.make("up"); out.err != nil {
+		t.Fatal("make up:", out)
+	}
+	look := b.command("docker", "compose", "exec", "-T", "netem", "ip", "-s", "address")
+	look.Dir = b.dir
+	if out := capture(look); out.err != nil || !strings.Contains(out.stdout, "198.18.0.2") {
+		t.Error("docker compose exec netem ip -s address: want the lab's address, got", out)
+	}
 }
