@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -26,8 +25,9 @@ func Markdown(run *result.Run) string {
 			d.add("- **%s**: %s\n", markdown(f.kind), markdown(f.text))
 		}
 	}
+	columns := v.summaryColumns(summaryWidth)
 	for _, l := range v.links {
-		v.markdownLink(&d, l)
+		v.markdownLink(&d, l, columns)
 	}
 	for i, s := range v.costs() {
 		if i == 0 {
@@ -49,7 +49,7 @@ func Markdown(run *result.Run) string {
 	return d.String()
 }
 
-func (v *view) markdownLink(d *markdownDocument, l linkView) {
+func (v *view) markdownLink(d *markdownDocument, l linkView, columns []summaryColumn) {
 	title, detail := l.heading()
 	d.add("\n## %s\n", markdown(title))
 	if detail != "" {
@@ -61,23 +61,23 @@ func (v *view) markdownLink(d *markdownDocument, l linkView) {
 	}
 	shown := v.telling(l)
 	if len(shown) < len(l.rows) {
-		d.add("\nOf each mode the row %s and the middle one: %d of %d rows. All are folded below.\n", v.worstOf(), len(shown), len(l.rows))
+		d.add("\nOf each mode the row %s and the middle one: %d of %d rows.\n", v.worstOf(), len(shown), len(l.rows))
 	}
 	d.add("\n")
-	d.table(first, v.cells(shown))
-	if l.hasCeiling() {
-		d.add("\nIn brackets the share of the link’s measured ceiling.\n")
+	t := tabulate(columns, shown)
+	d.table(first, t)
+	for _, note := range v.notes(t) {
+		d.add("\n%s\n", markdown(note))
 	}
-	if l.hasWarmupMark() {
-		d.add("\n%s\n", warmupNote)
-	}
+	d.fold(third, "All figures", v.cells(l.rows))
 	if why := v.reasons(shown); len(why.rows) > 0 {
 		d.fold(second, "What limited them, and the figures that decided it", why)
 	}
-	if len(shown) < len(l.rows) {
-		d.fold(third, fmt.Sprintf("All %d rows of %s", len(l.rows), title), v.cells(l.rows))
-	}
 }
+
+// summaryWidth is how wide the open tables are, in characters: so much is read
+// without scrolling sideways.
+const summaryWidth = 120
 
 // fewRows are as many of a link as are read without a choice.
 const fewRows = 16

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"html"
 	"strings"
 	"unicode/utf8"
 )
@@ -38,9 +39,9 @@ func (d *markdownDocument) table(i importance, t table) {
 	d.parts = append(d.parts, markdownPart{head: lines[:2], rows: lines[2:], importance: i})
 }
 
-// fold adds a table that a reader can open.
+// fold adds a table that a reader can open. Its title is HTML, not Markdown.
 func (d *markdownDocument) fold(i importance, title string, t table) {
-	d.add("\n<details><summary>%s</summary>\n\n", markdown(title))
+	d.add("\n<details><summary>%s</summary>\n\n", html.EscapeString(title))
 	d.table(i, t)
 	d.add("\n</details>\n")
 }

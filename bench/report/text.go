@@ -2,8 +2,6 @@ package report
 
 import (
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -31,14 +29,10 @@ func Text(run *result.Run, width int) string {
 			title += ": " + detail
 		}
 		b.WriteString("\n" + wrap(title, "", width))
-		var table strings.Builder
-		tabulate(columns, l.rows).text(&table)
-		b.WriteString(table.String())
-		if strings.Contains(table.String(), "; ") {
-			b.WriteString(wrap("Limited by, where it differs: "+strings.Join(v.targets, "; ")+".", textGap, width))
-		}
-		if strings.Contains(table.String(), warmupMark) {
-			b.WriteString(wrap(warmupNote, textGap, width))
+		t := tabulate(columns, l.rows)
+		t.text(&b)
+		for _, note := range v.notes(t) {
+			b.WriteString(wrap(note, textGap, width))
 		}
 	}
 	if costs := v.costs(); costs != nil {
@@ -46,77 +40,6 @@ func Text(run *result.Run, width int) string {
 		costs[0].table.text(&b)
 	}
 	return b.String()
-}
-
-// summaryColumn is a column of the terminal's table of a link.
-type summaryColumn struct {
-	column
-	cell func(row) string
-}
-
-// summaryColumns are those that have room in every link's table: always the
-// goodput, and of the others, in the order in which they are wanted, each kind
-// that fits beside those before it.
-func (v *view) summaryColumns(width int) []summaryColumn {
-	columns := []summaryColumn{
-		{left("mode"), func(r row) string { return r.mode }},
-		{right("clients"), func(r row) string { return strconv.Itoa(r.concurrency) }},
-	}
-	var ratios, ttfb []summaryColumn
-	for i, name := range v.targets {
-		columns = append(columns, summaryColumn{right(name + " Mbit/s"), func(r row) string { return r.figures[i].goodputAndShare() }})
-		ttfb = append(ttfb, summaryColumn{right(name + " TTFB p95"), func(r row) string { return r.figures[i].ttfbP95() }})
-		if i > 0 {
-			ratios = append(ratios, summaryColumn{right(name + " / " + v.targets[0]), func(r row) string { return ratio(r.compare(i)) }})
-		}
-	}
-	limits := []summaryColumn{{left("limited by"), v.limits}}
-	for _, kind := range [][]summaryColumn{ratios, limits, ttfb} {
-		more := slices.Concat(columns, kind)
-		if !slices.ContainsFunc(v.links, func(l linkView) bool { return tabulate(more, l.rows).textWidth() > width }) {
-			columns = more
-		}
-	}
-	return columns
-}
-
-func tabulate(columns []summaryColumn, rows []row) table {
-	var t table
-	for _, c := range columns {
-		t.head = append(t.head, c.column)
-	}
-	for _, r := range rows {
-		var line []string
-		for _, c := range columns {
-			line = append(line, c.cell(r))
-		}
-		t.rows = append(t.rows, line)
-	}
-	return t
-}
-
-func (f *figures) ttfbP95() string {
-	if f == nil {
-		return missing
-	}
-	return quantile(f.ttfb.P95, f.warmupQuantiles)
-}
-
-// limits says what limited a row: once where it was the same for every target,
-// else in their order.
-func (v *view) limits(r row) string {
-	var limits []string
-	for _, f := range r.figures {
-		if f == nil {
-			limits = append(limits, missing)
-		} else {
-			limits = append(limits, orMissing(f.limitedBy))
-		}
-	}
-	if same := slices.Compact(slices.Clone(limits)); len(same) == 1 {
-		return same[0]
-	}
-	return strings.Join(limits, "; ")
 }
 
 // text writes the table in columns of spaces.
