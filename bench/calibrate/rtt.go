@@ -6,22 +6,24 @@ import (
 	"net"
 	"slices"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // The idle RTT is the median of so many connection set-ups, measured again
 // while it is off, because whatever else the machine does only adds to it.
 const (
 	connects    = 15
-	rttAttempts = 3
+	rttAttempts = 10
 )
 
-// idleRTT returns the least of up to rttAttempts medians of the time of a TCP
-// connect to address, which is one round trip. It stops at the first that is as
-// asked, to within the tolerance.
+// idleRTT returns the least of up to rttAttempts medians of the round trip of a
+// TCP handshake with address. It stops at the first that is as asked, to within
+// the tolerance.
 func idleRTT(ctx context.Context, address string, asked time.Duration) (time.Duration, error) {
 	var least time.Duration
 	for attempt := range rttAttempts {
-		median, err := medianConnect(ctx, address)
+		median, err := medianHandshake(ctx, address)
 		if err != nil {
 			return 0, err
 		}
@@ -35,19 +37,40 @@ func idleRTT(ctx context.Context, address string, asked time.Duration) (time.Dur
 	return least, nil
 }
 
-// medianConnect leaves the first connect out: it waits for ARP as well.
-func medianConnect(ctx context.Context, address string) (time.Duration, error) {
+// medianHandshake leaves the first handshake out: it waits for ARP as well.
+func medianHandshake(ctx context.Context, address string) (time.Duration, error) {
 	var times []time.Duration
 	for range connects + 1 {
-		start := time.Now()
-		conn, err := (&net.Dialer{Timeout: 10 * time.Second}).DialContext(ctx, "tcp", address)
+		rtt, err := handshake(ctx, address)
 		if err != nil {
 			return 0, fmt.Errorf("measuring the RTT to %s: %w", address, err)
 		}
-		times = append(times, time.Since(start))
-		conn.Close()
+		times = append(times, rtt)
 	}
 	times = times[1:]
 	slices.Sort(times)
 	return times[len(times)/2], nil
+}
+
+// handshake returns the round trip of a TCP handshake as the kernel measured it:
+// how long this process then waits for a CPU is not the link's.
+func handshake(ctx context.Context, address string) (time.Duration, error) {
+	conn, err := (&net.Dialer{Timeout: 10 * time.Second}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close()
+	raw, err := conn.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var info *unix.TCPInfo
+	var failed error
+	if err := raw.Control(func(fd uintptr) { info, failed = unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO) }); err != nil {
+		return 0, err
+	}
+	if failed != nil {
+		return 0, fmt.Errorf("TCP_INFO: %w", failed)
+	}
+	return time.Duration(info.Rtt) * time.Microsecond, nil
 }
