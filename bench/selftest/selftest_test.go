@@ -118,7 +118,7 @@ func TestServersWithAKnownFault(t *testing.T) {
 	for _, c := range results.Cells {
 		name := fmt.Sprint(c.Target, " ", c.Concurrency)
 		t.Logf("%s: %s: %s", name, c.LimitedBy, c.Because)
-		if c.LimitedBy == verdict.Host && othersFill(c) {
+		if othersFill(c) {
 			disturbed++
 			continue
 		}
@@ -138,10 +138,12 @@ func TestServersWithAKnownFault(t *testing.T) {
 	}
 }
 
-// othersFill tells of a machine that is full of work that is not the cell's.
+// othersFill tells of a verdict on a machine that is full of work that is not the
+// cell's: then that is what limits it, or what makes the delay line late.
 func othersFill(c result.Cell) bool {
 	e := c.Evidence
-	return c.HostCPU*float64(e.HostCPUs)-e.Generator.CPUs-e.Server.CPUs-*e.Agent > 0.4*float64(e.HostCPUs)
+	others := c.HostCPU*float64(e.HostCPUs) - e.Generator.CPUs - e.Server.CPUs - *e.Agent
+	return (c.LimitedBy == verdict.Host || c.LimitedBy == verdict.Emulator) && others > 0.4*float64(e.HostCPUs)
 }
 
 // The first cell has a generator that starves; while the second runs, somebody
@@ -174,6 +176,9 @@ func TestAStarvedGeneratorAndALinkThatIsChanged(t *testing.T) {
 		t.Fatalf("%d cells are kept, want the one before the change", len(cells))
 	}
 	t.Log(cells[0].LimitedBy, ": ", cells[0].Because, " ", asJSON(cells[0].Evidence))
+	if othersFill(cells[0]) {
+		t.Skip("SKIPPED: the verdict on a starved generator is NOT tested: other work fills this machine, which is what the cell says")
+	}
 	if cells[0].LimitedBy != verdict.Generator {
 		t.Errorf("a starved generator: limited by %q because %s (evidence %s)", cells[0].LimitedBy, cells[0].Because, asJSON(cells[0].Evidence))
 	}
