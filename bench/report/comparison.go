@@ -122,11 +122,11 @@ func (c comparison) sections() []section {
 		for _, d := range c.Differences {
 			t.rows = append(t.rows, []string{d.Of, d.Name, orMissing(d.A), orMissing(d.B)})
 		}
-		all = append(all, section{"What else differs", t})
+		all = append(all, section{title: "What else differs", table: t})
 	}
-	all = append(all, section{"Summary", c.summary()})
+	all = append(all, section{title: "Summary", table: c.summary()})
 	for i, m := range compare.Metrics {
-		all = append(all, section{strings.ToUpper(m.Name[:1]) + m.Name[1:], c.metric(i)})
+		all = append(all, section{title: strings.ToUpper(m.Name[:1]) + m.Name[1:], table: c.metric(i), detail: i > 0})
 	}
 	for _, only := range []struct {
 		side   string
@@ -139,7 +139,7 @@ func (c comparison) sections() []section {
 		for _, p := range only.places {
 			t.rows = append(t.rows, []string{c.place(p)})
 		}
-		all = append(all, section{"Only in " + only.side, t})
+		all = append(all, section{title: "Only in " + only.side, table: t, detail: true})
 	}
 	return all
 }

@@ -9,13 +9,14 @@ import (
 	"piecebench/bench/compare"
 )
 
-// ComparisonText returns a comparison for a terminal.
-func ComparisonText(compared *compare.Comparison) string {
+// ComparisonText returns a comparison for a terminal. Its text is wrapped at
+// width characters; tables may be wider.
+func ComparisonText(compared *compare.Comparison, width int) string {
 	c := newComparison(compared)
 	var b strings.Builder
-	fmt.Fprintln(&b, printable(c.headline()))
+	b.WriteString(wrap(c.headline(), "", width))
 	for _, f := range c.cautions() {
-		fmt.Fprintf(&b, "! %s: %s\n", f.kind, printable(f.text))
+		b.WriteString(wrap(f.kind+": "+f.text, "! ", width))
 	}
 	for _, s := range c.sections() {
 		fmt.Fprintf(&b, "\n%s\n", printable(s.title))
@@ -24,23 +25,25 @@ func ComparisonText(compared *compare.Comparison) string {
 	return b.String()
 }
 
-// ComparisonMarkdown returns a comparison as GitHub-flavoured Markdown.
+// ComparisonMarkdown returns a comparison as GitHub-flavoured Markdown, to paste
+// into an issue: the metrics after the first are folded, and the whole keeps
+// below the most that an issue takes.
 func ComparisonMarkdown(compared *compare.Comparison) string {
 	c := newComparison(compared)
-	var b strings.Builder
-	fmt.Fprintf(&b, "# piecebench compare\n\n**%s**\n\n", markdown(c.headline()))
+	d := markdownDocument{elsewhere: "the comparison as text and HTML"}
+	d.add("# piecebench compare\n\n**%s**\n\n", markdown(c.headline()))
 	for _, f := range c.cautions() {
-		fmt.Fprintf(&b, "- **%s**: %s\n", f.kind, markdown(f.text))
+		d.add("- **%s**: %s\n", f.kind, markdown(f.text))
 	}
 	for _, s := range c.sections() {
-		fmt.Fprintf(&b, "\n## %s\n\n", markdown(s.title))
-		b.WriteString(strings.Join(s.table.markdown(), ""))
+		d.section(s)
 	}
-	b.WriteString("\n## Terms\n\n")
+	d.add("\n<details><summary>Terms</summary>\n\n")
 	for _, t := range comparisonTerms {
-		fmt.Fprintf(&b, "- **%s**: %s\n", t.Name, t.Meaning)
+		d.add("- **%s**: %s\n", t.Name, t.Meaning)
 	}
-	return b.String()
+	d.add("\n</details>\n")
+	return d.String()
 }
 
 // ComparisonHTML returns a comparison as one page that needs no network, in

@@ -49,7 +49,7 @@ func TestComparisonOfTwoRunsListsWhatElseDiffersFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"text": ComparisonText(c), "Markdown": ComparisonMarkdown(c), "HTML": string(page)} {
+	for name, text := range map[string]string{"text": ComparisonText(c, 1000), "Markdown": ComparisonMarkdown(c), "HTML": string(page)} {
 		if !strings.Contains(text, "B later against A 20261121T061156Z-vm") || !strings.Contains(text, "later has 15 of 40 planned cells") {
 			t.Errorf("%s does not say what is compared", name)
 		}
@@ -63,7 +63,7 @@ func TestComparisonOfTwoRunsListsWhatElseDiffersFirst(t *testing.T) {
 func TestComparisonWithoutRepetitionsSaysThatNothingIsShown(t *testing.T) {
 	a, b := runOf(cell("raw", "full", 1, 900)), runOf(cell("raw", "full", 1, 450))
 	b.ID = "b"
-	wants(t, ComparisonText(comparisonOf(t, a, b)),
+	wants(t, ComparisonText(comparisonOf(t, a, b), 1000),
 		"Goodput: unclear in 1 of 1 cell.",
 		"! no intervals: 1 cell with fewer than two repetitions", "Measure with REPEAT=5.",
 		"900 Mbit/s 450 Mbit/s 0.500 – 1 unclear",
@@ -79,8 +79,8 @@ func TestComparisonShowsBoundsAsBounds(t *testing.T) {
 		c.Duration.P95 = &result.Quantile{Ms: 12000 - float64(rep), Bound: true}
 		cut = append(cut, c)
 	}
-	wants(t, ComparisonText(comparisonOf(t, runOf(known...), runOf(cut...))), "1.00 s > 12.0 s > 12.0 > 11.9 5 worse")
-	wants(t, ComparisonText(comparisonOf(t, runOf(cut...), runOf(known...))), "> 12.0 s 1.00 s < 0.084 < 0.084 5 better")
+	wants(t, ComparisonText(comparisonOf(t, runOf(known...), runOf(cut...)), 1000), "1.00 s > 12.0 s > 12.0 > 11.9 5 worse")
+	wants(t, ComparisonText(comparisonOf(t, runOf(cut...), runOf(known...)), 1000), "> 12.0 s 1.00 s < 0.084 < 0.084 5 better")
 }
 
 func TestComparisonOfHostileNamesDoesNothing(t *testing.T) {
@@ -102,7 +102,7 @@ func TestComparisonOfHostileNamesDoesNothing(t *testing.T) {
 			t.Errorf("Markdown holds an active %q", active)
 		}
 	}
-	if strings.Contains(ComparisonText(c), "\x1b") {
+	if strings.Contains(ComparisonText(c, 1000), "\x1b") {
 		t.Error("text holds an escape character")
 	}
 }

@@ -18,7 +18,7 @@ func (v *view) costs() []section {
 	}
 	all := []section{{title: "Cost per TB, at best: " + priceWords(prices), table: v.bestCosts(prices)}}
 	if prices.ServerHour > 0 { // else every cell costs the same
-		all = append(all, section{title: "Cost per TB, cell by cell", table: v.cellCosts(prices)})
+		all = append(all, section{title: "Cost per TB, cell by cell", table: v.cellCosts(prices), detail: true})
 	}
 	return all
 }

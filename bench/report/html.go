@@ -115,7 +115,7 @@ func HTML(dir string, run *result.Run) ([]byte, error) {
 		d.Links = append(d.Links, v.htmlLink(l, &d.Charts))
 	}
 	for _, s := range v.appendix() {
-		d.Appendix = append(d.Appendix, htmlSection{Title: s.title, Table: s.table.html(0)})
+		d.Appendix = append(d.Appendix, htmlSection{Title: s.title, Table: s.table.html(0), Fold: s.detail})
 	}
 	d.Appendix = append(d.Appendix, htmlSection{Title: "What decided in each cell", Table: v.verdicts().html(3), Fold: true})
 	var buf bytes.Buffer

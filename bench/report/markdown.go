@@ -13,7 +13,7 @@ import (
 // whole keeps below the most that an issue takes.
 func Markdown(run *result.Run) string {
 	v := newView(run)
-	var d markdownDocument
+	d := markdownDocument{elsewhere: "report.html and cells.csv"}
 	headline, more := v.answer()
 	d.add("# piecebench %s\n\n**%s**\n", markdown(run.ID), markdown(headline))
 	for _, s := range more {
@@ -29,13 +29,8 @@ func Markdown(run *result.Run) string {
 	for _, l := range v.links {
 		v.markdownLink(&d, l, columns)
 	}
-	for i, s := range v.costs() {
-		if i == 0 {
-			d.add("\n## %s\n\n", markdown(s.title))
-			d.table(first, s.table)
-		} else {
-			d.fold(second, s.title, s.table)
-		}
+	for _, s := range v.costs() {
+		d.section(s)
 	}
 	d.add("\n## The run\n")
 	for _, s := range v.background() {

@@ -21,7 +21,10 @@ const (
 )
 
 // markdownDocument is text and tables in their order.
-type markdownDocument struct{ parts []markdownPart }
+type markdownDocument struct {
+	parts     []markdownPart
+	elsewhere string // where all rows are, should not all have room here
+}
 
 // markdownPart is text, or the lines of a table: its head, and its rows.
 type markdownPart struct {
@@ -39,9 +42,21 @@ func (d *markdownDocument) table(i importance, t table) {
 	d.parts = append(d.parts, markdownPart{head: lines[:2], rows: lines[2:], importance: i})
 }
 
-// fold adds a table that a reader can open. Its title is HTML, not Markdown.
+// section adds a table under its title, or folded.
+func (d *markdownDocument) section(s section) {
+	if s.detail {
+		d.fold(second, s.title, s.table)
+		return
+	}
+	d.add("\n## %s\n\n", markdown(s.title))
+	d.table(first, s.table)
+}
+
+// fold adds a table that a reader can open. What surrounds its title is HTML,
+// where Markdown's escapes would show.
 func (d *markdownDocument) fold(i importance, title string, t table) {
-	d.add("\n<details><summary>%s</summary>\n\n", html.EscapeString(title))
+	title = html.EscapeString(strings.NewReplacer("@", "@\u200b", "#", "#\u200b").Replace(printable(title)))
+	d.add("\n<details><summary>%s</summary>\n\n", title)
 	d.table(i, t)
 	d.add("\n</details>\n")
 }
@@ -63,7 +78,7 @@ func (d markdownDocument) String() string {
 		}
 		for n, p := range d.parts {
 			if p.head != nil && p.importance == i {
-				whole[n] = p.within(left / waiting)
+				whole[n] = p.within(left/waiting, d.elsewhere)
 				left -= len(whole[n])
 				waiting--
 			}
@@ -77,13 +92,13 @@ func (d markdownDocument) String() string {
 
 // within returns the table with as many rows as there is room for, in bytes,
 // and what became of the others.
-func (p markdownPart) within(room int) string {
+func (p markdownPart) within(room int, elsewhere string) string {
 	all := strings.Join(p.head, "") + strings.Join(p.rows, "")
 	if len(all) <= room {
 		return all
 	}
 	text, rest := strings.Join(p.head, ""), func(n int) string {
-		return fmt.Sprintf("\n%d more rows have no room in an issue: they are in report.html and cells.csv.\n", n)
+		return fmt.Sprintf("\n%d more rows have no room in an issue: they are in %s.\n", n, elsewhere)
 	}
 	for n, line := range p.rows {
 		if len(text)+len(line)+len(rest(len(p.rows))) > room {

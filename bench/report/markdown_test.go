@@ -85,6 +85,30 @@ func TestMarkdownOfAnyRunFitsIntoAnIssue(t *testing.T) {
 	}
 }
 
+func TestAComparisonAsMarkdownFitsIntoAnIssue(t *testing.T) {
+	many := defaultSweep
+	many.concurrency = nil
+	for n := range 32 {
+		many.concurrency = append(many.concurrency, n+1)
+	}
+	run := synthetic(many)
+	md := ComparisonMarkdown(comparisonOf(t, run, run, "raw", "gateway"))
+	if len(md) > 65536 {
+		t.Errorf("%d bytes", len(md))
+	}
+	wants(t, md, "## Goodput", "<summary>TTFB p50</summary>", "more rows have no room in an issue: they are in the comparison as text and HTML.", "- **unclear**")
+}
+
+func TestTitlesOfFoldsDoNothing(t *testing.T) {
+	var d markdownDocument
+	d.fold(first, hostile, table{head: []column{left("n")}})
+	for _, active := range []string{"<script", "@c", "#1", "\x1b", "\ny", "</details> "} {
+		if strings.Contains(d.String(), active) {
+			t.Errorf("a title holds an active %q", active)
+		}
+	}
+}
+
 func TestARowThatDoesNotFitIsCounted(t *testing.T) {
 	var d markdownDocument
 	d.add("%s", strings.Repeat("x", maxMarkdown-400))

@@ -172,8 +172,9 @@ func pairs(name, value string, m map[string]string) table {
 
 // section is a table with its title.
 type section struct {
-	title string
-	table table
+	title  string
+	table  table
+	detail bool // closed at first, where a reader can open it
 }
 
 // appendix is what stands behind the figures, and what they cost.
@@ -182,9 +183,9 @@ func (v *view) appendix() []section { return append(v.costs(), v.background()...
 // background is what stands behind the figures. Empty tables are left out.
 func (v *view) background() []section {
 	return slices.DeleteFunc([]section{
-		{"Calibration", v.calibrations()},
-		{"Settings", pairs("variable", "value", v.run.Settings)},
-		{"Machine", v.machine()},
+		{title: "Calibration", table: v.calibrations()},
+		{title: "Settings", table: pairs("variable", "value", v.run.Settings)},
+		{title: "Machine", table: v.machine()},
 	}, func(s section) bool { return len(s.table.rows) == 0 })
 }
 

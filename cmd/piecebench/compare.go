@@ -64,7 +64,9 @@ intervals, from runs with repetitions (REPEAT=5).
 }
 
 var comparisonFormats = map[string]func(*compare.Comparison) ([]byte, error){
-	"text": func(c *compare.Comparison) ([]byte, error) { return []byte(report.ComparisonText(c)), nil },
+	"text": func(c *compare.Comparison) ([]byte, error) {
+		return []byte(report.ComparisonText(c, terminalWidth())), nil
+	},
 	"md":   func(c *compare.Comparison) ([]byte, error) { return []byte(report.ComparisonMarkdown(c)), nil },
 	"html": report.ComparisonHTML,
 }

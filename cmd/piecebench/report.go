@@ -2,10 +2,8 @@ package main
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"piecebench/bench/report"
 	"piecebench/bench/result"
@@ -59,17 +57,4 @@ With prices, of the run or given now, it has the cost of a TB delivered.`,
 	settings.AddFlags(cmd.Flags(), settings.PriceVariables...)
 	cmd.Flags().StringVar(&format, "format", "", "html, md, svg, boost-2023 or text (default html and md)")
 	return cmd
-}
-
-// Of a terminal's width, tables and text use at least and at most so many
-// columns; where there is no terminal, the most.
-const leastWidth, mostWidth = 80, 120
-
-// terminalWidth is how many columns of standard output to use.
-func terminalWidth() int {
-	width, _, err := term.GetSize(int(os.Stdout.Fd()))
-	if err != nil {
-		return mostWidth
-	}
-	return min(max(width, leastWidth), mostWidth)
 }
