@@ -51,7 +51,7 @@ func (v *view) markdownLink(d *markdownDocument, l linkView, columns []summaryCo
 		d.add("\n%s\n", markdown(detail))
 	}
 	if len(l.rows) == 0 {
-		d.add("\nNo cell of this link was measured.\n")
+		d.add("\n%s\n", noCell)
 		return
 	}
 	shown := v.telling(l)

@@ -62,8 +62,15 @@ func (v *view) notes(t table) []string {
 		})
 	}
 	var notes []string
+	var brackets []string
 	if has("%)") {
-		notes = append(notes, "In brackets the share of the link’s measured ceiling.")
+		brackets = append(brackets, "the share of the link’s measured ceiling")
+	}
+	if has(" to ") {
+		brackets = append(brackets, "of a ratio its "+intervals)
+	}
+	if brackets != nil {
+		notes = append(notes, "In brackets "+strings.Join(brackets, "; ")+".")
 	}
 	if has(limitsGap) {
 		notes = append(notes, "Limited by, where it differs: "+strings.Join(v.targets, limitsGap)+".")

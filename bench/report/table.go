@@ -196,6 +196,8 @@ func (l linkView) hasWarmupMark() bool {
 	})
 }
 
+const noCell = "No cell of this link was measured."
+
 const warmupNote = warmupMark + " Fewer than one request per client began and ended inside the window, so requests of the warm-up are among these quantiles."
 
 // heading names a link, its calibration in short.

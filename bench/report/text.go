@@ -29,6 +29,10 @@ func Text(run *result.Run, width int) string {
 			title += ": " + detail
 		}
 		b.WriteString("\n" + wrap(title, "", width))
+		if len(l.rows) == 0 {
+			b.WriteString(wrap(noCell, textGap, width))
+			continue
+		}
 		t := tabulate(columns, l.rows)
 		t.text(&b)
 		for _, note := range v.notes(t) {
