@@ -19,10 +19,12 @@ var terms = []term{
 	{"ratio", "of two targets’ goodput: of the same repetitions, the geometric mean; with several, in brackets its " + intervals + "."},
 	{"TTFB", "from the request written to the first byte of the response."},
 	{"duration", "from the start of the request to its last byte."},
-	{"p50, p95", "the time within which that per cent of requests got there. Requests that were cut or failed count as longer than they were seen " +
+	{"p50, p95, p99", "the time within which that per cent of requests got there. Requests that were cut or failed count as longer than they were seen " +
 		"(Kaplan-Meier); where they make a quantile unknowable, it is a lower bound: > 12.0 s."},
 	{"success", "ok / (ok + failed). ok is the right status, the right range and exactly the right bytes."},
 	{"cut", "still running when the window closed: neither ok nor failed."},
+	{"limited by", "what the cell ran into: the link, the server’s CPU, the server (slow, with CPU to spare), the generator, the host that all share, the emulator of the link, " +
+		"or latency (too few clients for the path). – is not known. The rules are in docs/METHODOLOGY.md."},
 }
 
 // costTerm is of reports with prices.
