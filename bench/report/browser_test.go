@@ -137,9 +137,19 @@ func (b *browser) drawAll() {
 	}
 }
 
+// tooWide names what sticks out of the window, so that the whole page scrolls
+// sideways. Tables and charts may, in a frame of their own. (A phone's innerWidth
+// grows with what sticks out.)
+const tooWide = `document.documentElement.scrollWidth <= %[1]d ? "" : [...document.querySelectorAll("body *")]
+	.filter((e) => !e.closest(".scroll, .modes") && e.getBoundingClientRect().right > %[1]d)
+	.map((e) => e.tagName + "." + e.className + " in " + e.parentElement.className).join("; ") || "something"`
+
 // clean checks that the page asked for nothing and complained of nothing.
 func (b *browser) clean() {
 	b.t.Helper()
+	if ran := js[string](b, `document.documentElement.dataset.error ?? ""`); ran != "" {
+		b.t.Errorf("a name did something: %s", ran)
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.problems) > 0 {
@@ -193,8 +203,8 @@ func TestPageInChromium(t *testing.T) {
 				}
 				b.open(page, width, scheme)
 				b.drawAll()
-				if wide := js[int](b, `document.documentElement.scrollWidth`); int64(wide) > width {
-					t.Errorf("%s: %d pixels wide in a window of %d", name, wide, width)
+				if wide := js[string](b, fmt.Sprintf(tooWide, width)); wide != "" {
+					t.Errorf("%s: wider than its window of %d: %s", name, width, wide)
 				}
 				b.picture(fmt.Sprintf("%s %d %s", name, width, scheme))
 				b.clean()

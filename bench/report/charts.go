@@ -41,15 +41,19 @@ type point struct {
 // curve is one line of a chart. Curves of one target share colour and symbol.
 type curve struct {
 	target, suffix string
-	dash           string // of the line; solid where empty
+	dash           string // of the line
 	points         []point
 }
 
-// boundSymbol points up and is open: the true value is above.
-const boundSymbol = "emptyTriangle"
+// boundSymbol points up and is open: the true value is above. ECharts would
+// fill its own open triangle with white.
+const boundSymbol = "path://M0,-10L10,8L-10,8ZM0,-5L-6,5.5L6,5.5Z"
 
-// quantileDashes are the lines of p50, p95 and p99.
-var quantileDashes = []string{"", "dashed", "dotted"}
+// Quantiles and their lines.
+var (
+	quantileNames  = []string{"p50", "p95", "p99"}
+	quantileDashes = []string{"solid", "dashed", "dotted"}
+)
 
 // modeRows are the rows of a link that have one mode.
 type modeRows struct {
@@ -162,12 +166,14 @@ func (v *view) quantilesChart(m modeRows, what string, of func(*figures) result.
 	x := newXAxis(m.rows)
 	var curves []curve
 	for t, name := range v.targets {
-		three := []curve{{target: name, suffix: "p50"}, {target: name, suffix: "p95"}, {target: name, suffix: "p99"}}
+		three := make([]curve, len(quantileNames))
+		for i, q := range quantileNames {
+			three[i] = curve{target: name, suffix: q, dash: quantileDashes[i]}
+		}
 		for _, r := range m.rows {
 			if f := r.figures[t]; f != nil {
 				q := of(f)
 				for i, q := range []*result.Quantile{q.P50, q.P95, q.P99} {
-					three[i].dash = quantileDashes[i]
 					three[i].add(x, r, q, f.warmupQuantiles)
 				}
 			}
@@ -235,9 +241,15 @@ func (c chart) empty() bool {
 func (v *view) seriesOf(curves []curve) []option {
 	var all []option
 	for _, c := range curves {
-		mark := targetMarks[slices.Index(v.targets, c.target)%len(targetMarks)]
-		all = append(all, option{"type": "line", "name": c.target, "id": strings.TrimSpace(c.target + " " + c.suffix), "data": append([]point{}, c.points...), // null is no list
-			"lineStyle": option{"width": 2, "type": cmp.Or(c.dash, "solid")}, "symbol": mark.symbol, "symbolRotate": mark.rotate, "symbolSize": 7})
+		t := slices.Index(v.targets, c.target)
+		mark := targetMarks[t%len(targetMarks)]
+		width, size := 2.0, 6.0
+		if t == 0 && c.suffix == "" { // seen below another line that runs over it
+			width, size = 3.5, 9
+		}
+		all = append(all, option{"type": "line", "name": c.target, "id": strings.TrimSpace(c.target + " " + c.suffix), "part": c.suffix,
+			"data":      append([]point{}, c.points...), // null is no list
+			"lineStyle": option{"width": width, "type": cmp.Or(c.dash, "solid")}, "symbol": mark.symbol, "symbolRotate": mark.rotate, "symbolSize": size})
 	}
 	return all
 }

@@ -2,7 +2,9 @@ package report
 
 import (
 	"html/template"
+	"math"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"piecebench/bench/detail"
@@ -17,6 +19,7 @@ type explorer struct {
 	Glyphs  []string   `json:"glyphs"`
 	Cells   []explored `json:"cells"` // by row.index
 	First   int        `json:"first"` // shown when none was chosen
+	Bound   string     `json:"bound"` // symbol
 }
 
 type explored struct {
@@ -60,7 +63,7 @@ func (r row) key() template.URL {
 }
 
 func (v *view) explorer() explorer {
-	e := explorer{Targets: v.targets, Cells: []explored{}}
+	e := explorer{Targets: v.targets, Bound: boundSymbol, Cells: []explored{}}
 	for t := range v.targets {
 		e.Glyphs = append(e.Glyphs, targetMarks[t%len(targetMarks)].glyph)
 	}
@@ -92,13 +95,13 @@ func (v *view) explored(r row, pane int) explored {
 		for i, one := range f.cells {
 			c.Window = max(c.Window, number(one.WindowS))
 			if len(f.cells) == 1 {
-				samples[0].Goodput = goodputSeries(one.Series)
+				samples[0].Goodput = goodputSeries(one)
 				continue
 			}
 			single := &figures{cells: []result.Cell{one}}
 			single.combine()
 			s := v.sample(r, t, single, each(f.detail, i))
-			s.Goodput = goodputSeries(one.Series)
+			s.Goodput = goodputSeries(one)
 			samples = append(samples, s)
 			if len(samples) > len(c.Repetitions)+1 {
 				c.Repetitions = append(c.Repetitions, one.Repetition)
@@ -147,15 +150,21 @@ func newDistribution(d detail.Distribution) *distribution {
 // longer ones are averaged.
 const maxSeconds = 120
 
-func goodputSeries(series []result.SeriesPoint) [][2]number {
+// goodputSeries leaves out what came after the window closed: a part of a
+// second in which requests only stopped.
+func goodputSeries(c result.Cell) [][2]number {
+	series := c.Series
+	if n := len(series); n > 1 && series[n-1].T > c.WindowS && series[n-1].T-series[n-2].T < 0.5 {
+		series = series[:n-1]
+	}
 	per := (len(series) + maxSeconds - 1) / maxSeconds
 	var out [][2]number
-	for i := 0; i < len(series); i += per {
-		sum, n := 0.0, min(per, len(series)-i)
-		for _, p := range series[i : i+n] {
+	for some := range slices.Chunk(series, max(1, per)) {
+		sum := 0.0
+		for _, p := range some {
 			sum += p.GoodputBits
 		}
-		out = append(out, [2]number{number(series[i+n-1].T), number(sum / float64(n) / 1e6)})
+		out = append(out, [2]number{number(math.Round(100*min(some[len(some)-1].T, c.WindowS)) / 100), number(sum / float64(len(some)) / 1e6)})
 	}
 	return out
 }

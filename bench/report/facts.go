@@ -25,7 +25,7 @@ var facts = []fact{
 		}
 		return ""
 	}},
-	{"ratio to the first target", func(v *view, r row, t int, f *figures) string {
+	{"ratio", func(v *view, r row, t int, f *figures) string {
 		if t == 0 || f != r.figures[t] {
 			return ""
 		}

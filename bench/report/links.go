@@ -7,8 +7,15 @@ import "piecebench/bench/result"
 type htmlView struct {
 	Name, Caption string
 	Legend        []segment
+	Quantiles     []htmlQuantile
 	make          func(*view, modeRows) chart
 	none          string // said where no chart has anything to show
+}
+
+// htmlQuantile is a quantile that the reader may leave out of a view.
+type htmlQuantile struct {
+	Name, Dash string
+	On         bool // at first
 }
 
 // htmlLink is a link with everything that was measured over it.
@@ -22,15 +29,20 @@ type htmlLink struct {
 	WarmupMark        bool
 }
 
-const boundNote = " △: the value is at least this; requests that were cut make it unknowable."
+const boundNote = "△: the value is at least this; requests that were cut make it unknowable."
 
 func (v *view) views() []htmlView {
+	var quantiles []htmlQuantile
+	for i, name := range quantileNames {
+		// Three lines for each of many targets are a thicket.
+		quantiles = append(quantiles, htmlQuantile{name, quantileDashes[i], len(v.targets) <= 2 || name == "p95"})
+	}
 	return []htmlView{
-		{Name: "TTFB", Caption: "p50 solid, p95 dashed, p99 dotted; logarithmic." + boundNote,
+		{Name: "TTFB", Caption: boundNote, Quantiles: quantiles,
 			make: func(v *view, m modeRows) chart {
 				return v.quantilesChart(m, "time to first byte", func(f *figures) result.Quantiles { return f.ttfb })
 			}, none: "No request got a first byte."},
-		{Name: "Duration", Caption: "p50 solid, p95 dashed, p99 dotted; logarithmic." + boundNote,
+		{Name: "Duration", Caption: boundNote, Quantiles: quantiles,
 			make: func(v *view, m modeRows) chart {
 				return v.quantilesChart(m, "duration", func(f *figures) result.Quantiles { return f.duration })
 			}, none: "There are no durations."},

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -90,7 +91,7 @@ func TestMissingCellsAreShownAndNotCompared(t *testing.T) {
 
 	apart := runOf(cell("raw", "full", 1, 900), cell("gateway", "full", 10, 450))
 	wants(t, Text(apart, 1000), "gateway and raw have no cell in common")
-	wants(t, Text(runOf(), 1000), "No cell was measured.")
+	wants(t, Text(runOf(), 1000), "No cell was measured.", "No cell of this link was measured.")
 	wants(t, Markdown(runOf()), "No cell of this link was measured.")
 }
 
@@ -183,12 +184,19 @@ func TestHostileNamesDoNothing(t *testing.T) {
 }
 
 func TestWriteIsDeterministicAndNeedsOnlyTheFolder(t *testing.T) {
-	dir := t.TempDir()
-	if err := synthetic(defaultSweep).Save(dir); err != nil {
+	dir := filepath.Join(t.TempDir(), "first")
+	run := synthetic(defaultSweep)
+	writeRecords(t, dir, run, 300)
+	if err := run.Save(dir); err != nil {
 		t.Fatal(err)
 	}
 	var first [][]byte
-	for range 3 {
+	for n := range 3 {
+		moved := filepath.Join(t.TempDir(), strconv.Itoa(n))
+		if err := os.Rename(dir, moved); err != nil {
+			t.Fatal(err)
+		}
+		dir = moved
 		if err := Write(dir); err != nil {
 			t.Fatal(err)
 		}

@@ -42,9 +42,7 @@ func (b *bars) add(v *view, r row, target int, parts []part) {
 	if len(v.targets) == 1 {
 		label = strconv.Itoa(r.concurrency)
 	} else if n := len(b.heads); n == 0 || b.parts[0][n-1].cell != r.index {
-		label += "  " + strconv.Itoa(r.concurrency)
-	} else {
-		label += "  " + blank(strconv.Itoa(r.concurrency))
+		label = strconv.Itoa(r.concurrency) + "   " + label
 	}
 	b.labels = append(b.labels, label)
 	b.heads = append(b.heads, clients(r.concurrency)+", "+v.targets[target])
@@ -55,15 +53,6 @@ func (b *bars) add(v *view, r row, target int, parts []part) {
 		p.cell = r.index
 		b.parts[i] = append(b.parts[i], p)
 	}
-}
-
-// blank is as wide as a number.
-func blank(number string) string {
-	wide := []rune(number)
-	for i := range wide {
-		wide[i] = '\u2007' // figure space
-	}
-	return string(wide)
 }
 
 func (b *bars) chart(segments []segment, m modeRows, what string) chart {
@@ -83,7 +72,7 @@ func (b *bars) chart(segments []segment, m modeRows, what string) chart {
 	return chart{
 		Title: m.mode, Alt: m.alt(what), Heads: b.heads, Height: 46 + 20*len(b.labels),
 		Option: option{
-			"xAxis":  option{"type": "value", "max": 100, "unit": "percent", "splitNumber": 4},
+			"xAxis":  option{"type": "value", "max": 100, "unit": "percent", "interval": 25},
 			"yAxis":  option{"type": "category", "inverse": true, "data": b.labels, "axisLabel": option{"width": 130, "overflow": "truncate", "interval": 0}},
 			"series": series,
 		},

@@ -27,6 +27,8 @@ const tip = (head, lines) => {
 };
 
 const drawn = new Map(); // place -> chart
+const hidden = new Set(); // targets that the reader left out
+const hiddenParts = new Set(); // and quantiles
 const draw = (place, option, formatter, click) => {
 	let chart = drawn.get(place);
 	if (!chart) {
@@ -37,6 +39,7 @@ const draw = (place, option, formatter, click) => {
 		place.dataset.drawn = "true";
 	}
 	chart.setOption(complete(option, { trigger: "axis", axisPointer: { type: option.yAxis.type === "category" ? "shadow" : "line" }, formatter, confine: true }), { notMerge: true });
+	for (const name of hidden) chart.dispatchAction({ type: "legendUnSelect", name });
 	return chart;
 };
 const resized = new ResizeObserver((entries) => {
@@ -45,10 +48,13 @@ const resized = new ResizeObserver((entries) => {
 
 // The charts of the links, whose options the page holds. A click anywhere in one
 // chooses the cell that its tooltip shows.
-const hidden = new Set(); // targets that the reader left out
+const stored = (place) => {
+	const { option } = charts[place.dataset.chart];
+	return { ...option, series: option.series.filter((s) => !hiddenParts.has(s.part)) };
+};
 const drawStored = (place) => {
 	if (drawn.has(place)) return;
-	const { option, heads } = charts[place.dataset.chart];
+	const { heads } = charts[place.dataset.chart];
 	let pointed;
 	const formatter = (params) => {
 		const shown = params.filter((p) => p.data?.text);
@@ -56,20 +62,30 @@ const drawStored = (place) => {
 		pointed = shown.find((p) => p.data.cell !== undefined)?.data.cell;
 		return tip(heads?.[shown[0].dataIndex] ?? clients(shown[0].value[0]), shown.map((p) => [p.color, p.seriesName, p.data.text]));
 	};
-	const chart = draw(place, option, formatter, () => pointed !== undefined && explorer.choose(pointed));
+	const chart = draw(place, stored(place), formatter, () => pointed !== undefined && explorer.choose(pointed));
 	chart.on("globalout", () => { pointed = undefined; });
-	for (const name of hidden) chart.dispatchAction({ type: "legendUnSelect", name });
 };
 const places = [...document.querySelectorAll("[data-chart]")];
 // Only what is near the screen: a run of 500 cells has over a hundred charts.
 const near = new IntersectionObserver((entries) => {
-	for (const e of entries) if (e.isIntersecting) { near.unobserve(e.target); drawStored(e.target); }
+	for (const e of entries) {
+		if (e.isIntersecting) for (const place of e.target.closest(".modes").querySelectorAll("[data-chart]")) { near.unobserve(place); drawStored(place); }
+	}
 }, { rootMargin: "600px" });
 places.forEach((place) => near.observe(place));
 
 const showTarget = (name, on) => {
 	if (on) hidden.delete(name); else hidden.add(name);
 	for (const chart of drawn.values()) chart.dispatchAction({ type: on ? "legendSelect" : "legendUnSelect", name });
+};
+const showQuantile = (part, on) => {
+	if (on) hiddenParts.delete(part); else hiddenParts.add(part);
+	for (const [place, chart] of drawn) {
+		if (charts[place.dataset.chart]?.option.series.some((s) => s.part === part)) {
+			const { yAxis, series } = complete(stored(place));
+			chart.setOption({ yAxis, series }, { replaceMerge: ["series", "yAxis"] });
+		}
+	}
 };
 
 const recolour = () => drawn.forEach((chart) => chart.setTheme(themeName()));

@@ -12,15 +12,24 @@ for (const input of document.querySelectorAll("input[data-target]")) {
 	input.checked = true;
 	input.addEventListener("change", () => showTarget(explorer.target(input.dataset.target), input.checked));
 }
+const quantiles = [...document.querySelectorAll("input[data-quantile]")];
+for (const input of quantiles) {
+	input.checked = input.defaultChecked;
+	if (!input.checked) hiddenParts.add(input.dataset.quantile);
+	input.addEventListener("change", () => {
+		for (const other of quantiles) if (other.dataset.quantile === input.dataset.quantile) other.checked = input.checked;
+		showQuantile(input.dataset.quantile, input.checked);
+	});
+}
 for (const button of document.querySelectorAll("button[data-log]")) {
 	button.addEventListener("click", () => {
 		const on = button.getAttribute("aria-pressed") !== "true";
 		button.setAttribute("aria-pressed", String(on));
 		for (const place of button.closest(".pane").querySelectorAll(".goodput [data-chart]")) {
 			drawStored(place);
-			const { option } = charts[place.dataset.chart];
-			const yAxis = on ? { type: "log" } : option.yAxis;
-			drawn.get(place).setOption({ yAxis: { min: null, max: null, axisLabel: {}, ...complete({ ...option, yAxis }).yAxis } });
+			const option = stored(place);
+			const { yAxis } = complete(on ? { ...option, yAxis: { type: "log" } } : option);
+			drawn.get(place).setOption({ yAxis }, { replaceMerge: ["yAxis"] });
 		}
 	});
 }

@@ -1,7 +1,7 @@
 // The cell explorer: one link, mode and concurrency, with all its targets. What is
 // chosen stands in the page's address, so that it can be linked and gone back to.
 const explorer = (() => {
-	const { labels, targets, glyphs, cells, first } = explored;
+	const { labels, targets, glyphs, cells, first, bound } = explored;
 	const at = (id) => document.getElementById(id);
 	const selects = { link: at("choose-link"), mode: at("choose-mode"), clients: at("choose-clients"), repetition: at("choose-repetition") };
 	let current, repetition; // repetition: 0 for all together, else which
@@ -100,7 +100,7 @@ const explorer = (() => {
 				const steps = d.steps.map(([ms, share]) => [ms, 100 * share]);
 				const data = [[steps[0][0], 0], ...steps];
 				const last = steps.at(-1);
-				if (last[1] < 99.99) data.push({ value: [Math.max(d.end, last[0]), last[1]], symbol: "emptyTriangle", symbolSize: 11 });
+				if (last[1] < 99.99) data.push({ value: [Math.max(d.end, last[0]), last[1]], symbol: bound, symbolSize: 11 });
 				return line(t, { data, step: "end", symbol: "none", showSymbol: true });
 			});
 			const option = { toolbox, grid: { top: 24 }, xAxis: { type: "log", unit: "time" }, yAxis: { type: "value", min: 0, max: 100, unit: "percent" }, series };
@@ -129,15 +129,14 @@ const explorer = (() => {
 		if (series.length === 0) return;
 		const end = current.window;
 		const mark = {
-			type: "line", name: "window", data: [], silent: true,
+			type: "line", name: "window", data: [[0, current.ceiling]], symbol: "none", silent: true, // the scale has room for the ceiling
 			markArea: { itemStyle: { color: "rgba(120,140,170,.12)" }, data: [[{ xAxis: 0 }, { xAxis: end }]] },
 			...(current.ceiling ? { markLine: { symbol: "none", label: { show: false }, lineStyle: { type: "dotted", width: 2, color: "#8a8f98" }, data: [{ yAxis: current.ceiling }] } } : {}),
 		};
-		const greatest = Math.max(current.ceiling, ...series.flatMap((s) => s.data.map((d) => d[1])));
 		const option = {
 			toolbox, grid: { top: 24 },
-			xAxis: { type: "value", name: "seconds since the window began", min: "dataMin", max: "dataMax" },
-			yAxis: { type: "value", min: 0, max: Number((greatest * 1.05).toPrecision(2)) }, series: [...series, mark],
+			xAxis: { type: "value", name: "seconds since the window began", min: Math.floor(Math.min(0, ...series.map((s) => s.data[0][0]))), max: Math.ceil(end) },
+			yAxis: { type: "value", min: 0 }, series: [...series, mark],
 		};
 		draw(at("plot-goodput"), option, (params) => {
 			const t = params[0].axisValue;

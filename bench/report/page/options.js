@@ -13,7 +13,7 @@ const logScale = (values) => {
 	const least = Math.min(...values), greatest = Math.max(...values);
 	if (!(least > 0)) return {};
 	const decades = Math.log10(greatest / least);
-	const steps = decades > 3.5 ? [1] : decades > 1.8 ? [1, 3] : [1, 2, 5];
+	const steps = decades > 3.5 ? [1] : decades > 1.8 ? [1, 3] : decades > 0.8 ? [1, 2, 5] : [1, 2, 3, 4, 5, 6, 8];
 	const ticks = [];
 	for (let power = Math.floor(Math.log10(least)) - 1; power <= Math.ceil(Math.log10(greatest)) + 1; power++) {
 		for (const step of steps) ticks.push(Number((step * 10 ** power).toPrecision(1)));
