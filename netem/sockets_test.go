@@ -9,7 +9,8 @@ import (
 )
 
 // One client that does not read and one of which the server wants nothing: TCP
-// knows that the first waits for its client.
+// knows that the first waits for its client. One that does not come through the
+// link does not count.
 func TestSocketsTellWhomAConnectionWaitsFor(t *testing.T) {
 	l := newLab(t)
 	a := l.start(Auto, "--ports", "9101")
@@ -22,6 +23,19 @@ func TestSocketsTellWhomAConnectionWaitsFor(t *testing.T) {
 		}
 	})
 	defer listener.Close()
+	l.inNamespace(l.servers, func() {
+		within, err := net.Dial("tcp4", "127.0.0.1:9101")
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		t.Cleanup(func() { within.Close() })
+	})
+	inside, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer inside.Close()
 	for i := range 2 {
 		client, err := l.dial("198.18.0.2:9101", 5*time.Second)
 		if err != nil {
