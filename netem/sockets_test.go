@@ -9,8 +9,8 @@ import (
 )
 
 // One client that does not read and one of which the server wants nothing: TCP
-// knows that the first waits for its client. One that does not come through the
-// link does not count.
+// knows that the first waits for its client. Those that come
+// around the link do not count.
 func TestSocketsTellWhomAConnectionWaitsFor(t *testing.T) {
 	l := newLab(t)
 	a := l.start(Auto, "--ports", "9101")
@@ -23,19 +23,21 @@ func TestSocketsTellWhomAConnectionWaitsFor(t *testing.T) {
 		}
 	})
 	defer listener.Close()
-	l.inNamespace(l.servers, func() {
-		within, err := net.Dial("tcp4", "127.0.0.1:9101")
+	for _, around := range []struct{ from, to string }{{l.servers, "127.0.0.1:9101"}, {l.clients, "198.18.1.2:9101"}} {
+		l.inNamespace(around.from, func() {
+			conn, err := net.Dial("tcp4", around.to)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			t.Cleanup(func() { conn.Close() })
+		})
+		conn, err := listener.Accept()
 		if err != nil {
-			t.Error(err)
-			return
+			t.Fatal(err)
 		}
-		t.Cleanup(func() { within.Close() })
-	})
-	inside, err := listener.Accept()
-	if err != nil {
-		t.Fatal(err)
+		defer conn.Close()
 	}
-	defer inside.Close()
 	for i := range 2 {
 		client, err := l.dial("198.18.0.2:9101", 5*time.Second)
 		if err != nil {
