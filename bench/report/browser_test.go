@@ -101,7 +101,9 @@ func (b *browser) open(page []byte, width int64, scheme string) {
 	if err := os.WriteFile(file, page, 0o644); err != nil {
 		b.t.Fatal(err)
 	}
+	b.mu.Lock()
 	b.requests, b.problems = nil, nil
+	b.mu.Unlock()
 	b.do(
 		emulation.SetDeviceMetricsOverride(width, 900, 1, width < 500),
 		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
@@ -266,6 +268,13 @@ func TestCellsAreChosenInChromium(t *testing.T) {
 	if js[bool](b, `[...drawn.values()].some((c) => c.getOption().legend?.[0]?.selected?.gateway !== false)`) {
 		t.Error("a target that was left out is still in a chart")
 	}
+	b.do(chromedp.Evaluate(`document.querySelector("[name=view-1][value='2']").click(); document.querySelector("[data-pane=link]:not(.off) [data-pane=view]:not(.off)").scrollIntoView({ block: "center", behavior: "instant" })`, nil))
+	b.until("the stacked bars", `document.querySelector("[data-pane=link]:not(.off) [data-pane=view]:not(.off) [data-drawn]") !== null`)
+	box = js[[]float64](b, `(() => { const r = document.querySelector("[data-pane=link]:not(.off) [data-pane=view]:not(.off) [data-drawn]").getBoundingClientRect(); return [r.x + r.width / 2, r.y + 22]; })()`)
+	b.do(chromedp.MouseEvent("mouseMoved", box[0], box[1]))
+	b.until("a tooltip of bars", `/1 client, raw.*ok\d+ \(/.test(document.querySelector("[data-pane=link]:not(.off) [data-pane=view]:not(.off) .tip")?.textContent)`)
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if len(b.problems) > 0 {
 		t.Errorf("the page complains: %s", strings.Join(b.problems, "\n"))
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
+	"slices"
 
 	"piecebench/bench/result"
 )
@@ -99,7 +100,7 @@ func HTML(dir string, run *result.Run) ([]byte, error) {
 	v := newView(run)
 	v.readDetails(dir)
 	d := document{
-		Title: run.ID, Run: run, Started: run.Started.UTC().Format(timeFormat), Maps: v.heatmaps(), Limited: v.limited(), Terms: terms,
+		Title: run.ID, Run: run, Started: run.Started.UTC().Format(timeFormat), Maps: v.heatmaps(), Limited: v.limited(), Terms: append(slices.Clone(v.terms()), phasesTerm),
 		Light: colours(lightColours), Dark: colours(darkColours), WarmupNote: warmupNote,
 		Style: template.CSS(style), Script: template.JS(script), Library: template.JS(library), Themes: themes, Explorer: v.explorer(),
 	}

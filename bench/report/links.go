@@ -1,6 +1,10 @@
 package report
 
-import "piecebench/bench/result"
+import (
+	"slices"
+
+	"piecebench/bench/result"
+)
 
 // htmlView is one of the ways to look at the cells of a link beside goodput; the
 // reader chooses.
@@ -26,6 +30,7 @@ type htmlLink struct {
 	GoodputTitle      string
 	Figures, Requests htmlTable
 	Ceiling           bool
+	Intervals         string // what the whiskers are; empty without repetitions
 	WarmupMark        bool
 }
 
@@ -64,6 +69,11 @@ func (v *view) htmlLink(l linkView, all *[]chart) htmlLink {
 		c.Index = len(*all)
 		*all = append(*all, c)
 		return c.Index
+	}
+	if slices.ContainsFunc(l.rows, func(r row) bool {
+		return slices.ContainsFunc(r.figures, func(f *figures) bool { return f != nil && len(f.cells) > 1 })
+	}) {
+		h.Intervals = "Whiskers: the " + intervals + " of the mean of the repetitions. "
 	}
 	modes := l.modes()
 	for _, m := range modes {

@@ -31,6 +31,10 @@ var terms = []term{
 var costTerm = term{"cost per TB", "of 10^12 bytes of payload, in the currency of the prices: the price of a GB of egress x 1000, and the price of a server’s hour x the hours " +
 	"that one takes at the cell’s goodput. Bytes of headers and retransmissions, which a bill may count too, are not in it; nor is anything but the prices given."}
 
+// phasesTerm is of the page, which alone shows phases.
+var phasesTerm = term{"connect, TLS, waiting, receiving", "where the time of an ok request went, in the mean. Waiting is TTFB; receiving is the rest of its duration. " +
+	"Cut requests, which are the longest, are not among them."}
+
 // terms are the words of this report.
 func (v *view) terms() []term {
 	if v.costs() == nil {

@@ -103,13 +103,13 @@ const explorer = (() => {
 				if (last[1] < 99.99) data.push({ value: [Math.max(d.end, last[0]), last[1]], symbol: bound, symbolSize: 11 });
 				return line(t, { data, step: "end", symbol: "none", showSymbol: true });
 			});
-			const option = { toolbox, grid: { top: 24 }, xAxis: { type: "log", unit: "time" }, yAxis: { type: "value", min: 0, max: 100, unit: "percent" }, series };
+			const option = { toolbox, grid: { top: 28 }, xAxis: { type: "log", unit: "time" }, yAxis: { type: "value", min: 0, max: 100, unit: "percent" }, series };
 			draw(at("plot-" + what), option, (params) => {
 				const ms = params[0].axisValue;
 				const lines = shown.flatMap((d, t) => {
 					if (!d || hidden.has(targets[t])) return [];
 					const share = d.steps.findLast(([at]) => at <= ms)?.[1] ?? 0;
-					const text = ms > d.end ? "not seen that long" : Number((100 * share).toPrecision(4)) + " %";
+					const text = ms > d.end ? "not seen that long" : Math.round(1e4 * share) / 100 + " %";
 					return [[params.find((p) => p.seriesName === targets[t])?.color ?? colourOf(t), targets[t], text]];
 				});
 				return tip("within " + units.time(Number(ms.toPrecision(3))), lines);
@@ -134,7 +134,7 @@ const explorer = (() => {
 			...(current.ceiling ? { markLine: { symbol: "none", label: { show: false }, lineStyle: { type: "dotted", width: 2, color: "#8a8f98" }, data: [{ yAxis: current.ceiling }] } } : {}),
 		};
 		const option = {
-			toolbox, grid: { top: 24 },
+			toolbox, grid: { top: 28 },
 			xAxis: { type: "value", name: "seconds since the window began", min: Math.floor(Math.min(0, ...series.map((s) => s.data[0][0]))), max: Math.ceil(end) },
 			yAxis: { type: "value", min: 0 }, series: [...series, mark],
 		};
