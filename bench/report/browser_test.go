@@ -19,6 +19,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"piecebench/bench/result"
+	"piecebench/k6/x/retrieval/record"
 )
 
 // browser is a page in a headless Chromium, and what went wrong in it.
@@ -179,8 +180,18 @@ func browserPages(t *testing.T) map[string][]byte {
 	five.targets = []string{"raw", "gateway", "gateway-flat", "https://files.example.org", "d"}
 	one.targets = []string{"mine"}
 	repeated.repeat, repeated.links, repeated.modes = 3, []string{"1gbit/40ms"}, []string{"1MiB", "100MiB"}
+	failing := synthetic(one)
+	for i := range failing.Cells {
+		c := &failing.Cells[i]
+		for n, outcome := range []record.Outcome{record.Connect, record.Reset, record.Timeout, record.Stalled, record.Status, record.Range, record.Short, record.Corrupt} {
+			if c.Concurrency >= 100 && (i+n)%3 > 0 {
+				c.Failed[string(outcome)] = (n + 1) * c.Concurrency / 20
+				c.FirstErrors = append(c.FirstErrors, string(outcome)+": as an error is worded")
+			}
+		}
+	}
 	all := map[string][]byte{}
-	for name, run := range map[string]*result.Run{"default": synthetic(defaultSweep), "five targets": synthetic(five), "one target": synthetic(one),
+	for name, run := range map[string]*result.Run{"default": synthetic(defaultSweep), "five targets": synthetic(five), "one target": failing,
 		"repeated": synthetic(repeated), "hostile": hostileRun(), "one cell": runOf(cell("mine", "full", 8, 9))} {
 		dir := t.TempDir()
 		if name == "default" || name == "repeated" {
@@ -278,4 +289,28 @@ func TestCellsAreChosenInChromium(t *testing.T) {
 	if len(b.problems) > 0 {
 		t.Errorf("the page complains: %s", strings.Join(b.problems, "\n"))
 	}
+}
+
+// Paper shows what the choices hide.
+func TestAllIsPrintedInChromium(t *testing.T) {
+	b := newBrowser(t)
+	page, err := HTML(t.TempDir(), synthetic(defaultSweep))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.open(page, 1600, "dark")
+	b.until("the explorer", `document.querySelector("#plot-goodput svg path") !== null`)
+	// As a browser prints: first the event, then the page laid out for A4 less its margins.
+	b.do(chromedp.Evaluate(`dispatchEvent(new Event("beforeprint"))`, nil),
+		emulation.SetEmulatedMedia().WithMedia("print"), emulation.SetDeviceMetricsOverride(718, 1000, 1, false))
+	if left := js[int](b, `[...document.querySelectorAll("[data-chart], details")].filter((e) => !(e.dataset.drawn || e.open) || e.offsetHeight === 0).length`); left > 0 {
+		t.Errorf("%d charts and tables are not printed", left)
+	}
+	if wide := js[float64](b, `Math.max(...[...document.querySelectorAll("svg")].map((e) => e.getBoundingClientRect().right))`); wide > 718 {
+		t.Errorf("charts are %v pixels wide on paper", wide)
+	}
+	if ink := js[string](b, `drawn.get(document.querySelector("[data-chart]")).getOption().textStyle.color`); ink != themes["light"]["textStyle"].(option)["color"] {
+		t.Errorf("the ink of a printed chart is %s", ink)
+	}
+	b.clean()
 }
