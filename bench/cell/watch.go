@@ -52,11 +52,13 @@ func (w *watch) observe(line record.Progress) {
 	w.last = line
 }
 
-// The sockets are read once a second, but not when the window is about to end:
-// its end must not wait for that.
+// The sockets are read ten times a second, of many connections so much less often
+// that it costs no more; but not when the window is about to end: its end must not
+// wait for that.
 const (
-	sampleEvery = time.Second
-	sampleAhead = 200 * time.Millisecond
+	sampleEvery         = 100 * time.Millisecond
+	samplePerConnection = time.Millisecond
+	sampleAhead         = 200 * time.Millisecond
 )
 
 // tick reads the cost when the window has just started or ended.
@@ -66,15 +68,19 @@ func (w *watch) tick(ctx context.Context) error {
 	case w.last.UnixNs == 0:
 		return nil // k6 has not started its scenario
 	case w.start == nil && now.UnixNano() >= w.last.WindowStart:
-		w.sampled = now.Add(-sampleEvery / 2)
+		w.sampled = now
 		return w.read(ctx, &w.start)
 	case w.start != nil && w.end == nil && now.UnixNano() >= w.last.WindowEnd:
 		return w.read(ctx, &w.end)
-	case w.start != nil && w.end == nil && now.Sub(w.sampled) >= sampleEvery && now.Add(sampleAhead).UnixNano() < w.last.WindowEnd:
+	case w.start != nil && w.end == nil && now.Sub(w.sampled) >= w.untilSample() && now.Add(sampleAhead).UnixNano() < w.last.WindowEnd:
 		w.sampled = now
 		return w.sample(ctx)
 	}
 	return nil
+}
+
+func (w *watch) untilSample() time.Duration {
+	return max(sampleEvery, time.Duration(w.sockets.Established)*samplePerConnection)
 }
 
 // sample reads the target's sockets.

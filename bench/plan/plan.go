@@ -80,13 +80,9 @@ func ExpectedTime(s settings.Settings) time.Duration {
 }
 
 // IdealRequest returns how long one request of a cell takes when the link is
-// full and shared evenly: size x clients / rate. It is 0 without a link.
+// full and shared evenly: size x clients / rate. It is 0 without a rate.
 func IdealRequest(c Cell, s settings.Settings) time.Duration {
-	if c.Link.RateBits == 0 {
-		return 0
-	}
-	seconds := requestBytes(c, s) * float64(c.Concurrency) * 8 / (float64(c.Link.RateBits) * link.FullSizedShare)
-	return time.Duration(seconds * float64(time.Second))
+	return c.Link.Transmit(requestBytes(c, s) * float64(c.Concurrency))
 }
 
 // MostBytes returns the most payload that a cell can transfer over its link,

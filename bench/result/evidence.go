@@ -15,6 +15,10 @@ type Evidence struct {
 	// RTTMs is the idle round trip: the link's calibration, or without a link
 	// agent the least time that a connection took to set up.
 	RTTMs float64 `json:"rtt_ms,omitempty"`
+	// OpenMs is the time of a request that is alone on a connection whose window
+	// holds all of it: the round trip, one more for a fresh connection, and its bytes
+	// at the link's rate.
+	OpenMs float64 `json:"open_ms,omitempty"`
 	// FloorMs is the least time of a request that is alone on a new connection.
 	FloorMs float64 `json:"floor_ms,omitempty"`
 }
@@ -39,7 +43,7 @@ type Emulator struct {
 }
 
 // TCP is what the servers' TCP said of the target's connections. Waiting is of
-// samples taken once a second; the others are of the last one, and count from
+// all samples; the others are of the last one, and count from
 // each connection's start.
 type TCP struct {
 	Connections     int     `json:"connections"`

@@ -29,6 +29,13 @@ func (r *sweep) judge(measured *result.Cell, c plan.Cell) {
 	}
 	rtt := time.Duration(e.RTTMs * float64(time.Millisecond))
 	e.FloorMs = c.Link.SlowStart(r.requestBytes(c), rtt).Seconds() * 1000
+	if e.RTTMs > 0 {
+		trips := 1.0
+		if r.settings.Connections == "fresh" {
+			trips = 2
+		}
+		e.OpenMs = trips*e.RTTMs + c.Link.Transmit(float64(r.requestBytes(c))).Seconds()*1000
+	}
 	v := verdict.Of(*measured)
 	measured.LimitedBy, measured.Because = v.By, v.Because
 }

@@ -8,6 +8,7 @@ import (
 
 	"piecebench/bench/readable"
 	"piecebench/bench/result"
+	"piecebench/netem/link"
 )
 
 // Verdicts.
@@ -31,6 +32,7 @@ const (
 	windowShare   = 0.50 // of the time with something to send
 	waitShare     = 0.50 // of a request's duration, before its first byte
 	queueMultiple = 1.5  // of the idle round trip
+	openMultiple  = 2.0  // of the time of a request that TCP does not hold back
 	floorMultiple = 2.0  // of the least time of a request
 	unsentShare   = 0.50 // of connections with something to send: TCP holds it back
 	idleShare     = 0.80 // of connections with nothing to send: their server holds it back
@@ -51,10 +53,15 @@ type Rule struct {
 // Rules in their order: the first that holds is the verdict. What the evidence
 // lacks, a rule cannot hold for.
 var Rules = []Rule{
-	{Link, fmt.Sprintf("goodput at least %s of the ceiling of a link that is not host-limited", percent(linkFull)),
+	{Link, fmt.Sprintf("goodput at least %s of the ceiling of a link that is not host-limited, or of what the rate of any allows", percent(linkFull)),
 		func(c result.Cell, _ result.Evidence) (string, bool) {
 			share, known := c.LinkShare()
-			return percent(share) + " of the link’s ceiling", known && !c.HostLimited && share >= linkFull
+			allowed := 0.0
+			if spec, err := link.Parse(c.Link); err == nil {
+				allowed = float64(spec.RateBits) * link.FullSizedShare
+			}
+			return percent(share) + " of the link’s ceiling",
+				known && (!c.HostLimited && share >= linkFull || allowed > 0 && c.GoodputBits() >= linkFull*allowed)
 		}},
 	{ServerCPU, fmt.Sprintf("the server's processes used at least %s of the CPUs that they may use, or a quota stopped them in %s of its periods, or one of their threads used %s of one CPU", percent(cpuFull), percent(quotaUsedUp), percent(cpuFull)),
 		func(_ result.Cell, e result.Evidence) (string, bool) {
@@ -133,6 +140,16 @@ var Rules = []Rule{
 			return fmt.Sprintf("the link’s queue stood: the round trip was %s, idle %s (%s of the link’s ceiling)", milliseconds(e.TCP.RTTMs), milliseconds(e.RTTMs), percent(share)),
 				e.TCP.Waiting >= unsentShare && e.TCP.RTTMs >= queueMultiple*e.RTTMs
 		}},
+	{Server, fmt.Sprintf("on at least %s of the connections the server had written nothing that TCP had not sent, the round trip was below %g times the idle one, and the median duration at least %g times that of a request on an open connection", percent(idleShare), queueMultiple, openMultiple),
+		func(c result.Cell, e result.Evidence) (string, bool) {
+			total := c.Duration.P50
+			because, idle := waitsForServer(e)
+			if !idle || total == nil || e.OpenMs <= 0 {
+				return "", false
+			}
+			return fmt.Sprintf("%s; the median request took %s, of which round trip and link explain %s", because, milliseconds(total.Ms), milliseconds(e.OpenMs)),
+				e.TCP.RTTMs < queueMultiple*e.RTTMs && total.Ms >= openMultiple*e.OpenMs
+		}},
 	{Latency, fmt.Sprintf("the median duration is at most %g times the slow-start floor", floorMultiple),
 		func(c result.Cell, e result.Evidence) (string, bool) {
 			total := c.Duration.P50
@@ -152,10 +169,7 @@ var Rules = []Rule{
 		}},
 	{Server, fmt.Sprintf("on at least %s of the connections the server had written nothing that TCP had not sent", percent(idleShare)),
 		func(_ result.Cell, e result.Evidence) (string, bool) {
-			if e.TCP == nil || e.TCP.Connections == 0 || e.RTTMs < minRTTMs {
-				return "", false
-			}
-			return fmt.Sprintf("on %s of the connections TCP waited for the server to write", percent(1-e.TCP.Waiting)) + cpus(e), 1-e.TCP.Waiting >= idleShare
+			return waitsForServer(e)
 		}},
 }
 
@@ -190,6 +204,16 @@ func usedUp(name string, use *result.CPUUse) (string, bool) {
 		return fmt.Sprintf("%s was stopped in %s of the periods of its quota, %.4g CPUs, of which it used %.2f", name, percent(use.Throttled), use.Allowed, use.CPUs), true
 	}
 	return fmt.Sprintf("one thread of %s was busy %s of the time", name, percent(use.BusiestThread)), use.BusiestThread >= cpuFull
+}
+
+// waitsForServer holds when TCP had sent whatever the server had written, on most
+// connections.
+func waitsForServer(e result.Evidence) (string, bool) {
+	if e.TCP == nil || e.TCP.Connections == 0 || e.RTTMs < minRTTMs {
+		return "", false
+	}
+	idle := 1 - e.TCP.Waiting
+	return fmt.Sprintf("on %s of the connections TCP waited for the server to write", percent(idle)) + cpus(e), idle >= idleShare
 }
 
 // tookMost holds when all CPUs were busy and one program took most of them.

@@ -34,8 +34,11 @@ func TestVerdicts(t *testing.T) {
 		{"the server writes slowly", func(*result.Cell, *result.Evidence) {}, verdict.Server, "98 % of the connections TCP waited for the server to write; it used 0.10 of 4 CPUs"},
 		{"the link is full", func(c *result.Cell, _ *result.Evidence) { c.WindowBytes = 1_200_000_000 }, verdict.Link, "96 % of the link’s ceiling"},
 		{"a link that only the machine makes slow is full, and its CPUs are", func(c *result.Cell, _ *result.Evidence) {
-			c.WindowBytes, c.HostLimited, c.HostCPU = 1_200_000_000, true, 0.97
+			c.WindowBytes, c.CeilingBits, c.HostLimited, c.HostCPU = 1_000_000_000, 820e6, true, 0.97
 		}, verdict.Host, "of 4: server 0.10, k6 0.10, kernel and others 3.68"},
+		{"a link that was host-limited while it was calibrated is full by its rate", func(c *result.Cell, _ *result.Evidence) {
+			c.WindowBytes, c.HostLimited = 1_190_000_000, true // 952 of 956 Mbit/s
+		}, verdict.Link, "95 % of the link’s ceiling"},
 		{"the server is at its quota", func(_ *result.Cell, e *result.Evidence) { *e.Server = result.CPUUse{CPUs: 0.48, Allowed: 0.5} }, verdict.ServerCPU, "0.48 of the 0.5 CPUs"},
 		{"the server waits for its quota", func(_ *result.Cell, e *result.Evidence) {
 			*e.Server = result.CPUUse{CPUs: 0.4, Allowed: 0.5, Throttled: 0.7}
@@ -62,8 +65,22 @@ func TestVerdicts(t *testing.T) {
 		{"no first byte within the window", func(c *result.Cell, _ *result.Evidence) {
 			c.TTFB.P50, c.Duration.P50 = &result.Quantile{Ms: 9000, Bound: true}, &result.Quantile{Ms: 9000, Bound: true}
 		}, verdict.Server, "first byte"},
-		{"a round trip more is the link's queue", func(c *result.Cell, _ *result.Evidence) { c.TTFB.P50.Ms, c.Duration.P50.Ms = 79, 100 }, verdict.Latency, "took 100 ms; the round trip is 40.0 ms, the slow-start floor 321 ms"},
-		{"one client of small ranges", func(c *result.Cell, _ *result.Evidence) { c.Concurrency, c.Duration.P50.Ms = 1, 95 }, verdict.Latency, "95.0 ms"},
+		{"a round trip more is the link's queue", func(c *result.Cell, e *result.Evidence) {
+			c.TTFB.P50.Ms, c.Duration.P50.Ms, e.TCP.RTTMs = 79, 100, 79
+		}, verdict.Latency, "took 100 ms; the round trip is 40.0 ms, the slow-start floor 321 ms"},
+		{"one client of small ranges", func(c *result.Cell, _ *result.Evidence) { c.Concurrency, c.Duration.P50.Ms = 1, 75 }, verdict.Latency, "75.0 ms"},
+		{"the server writes slowly, within twice the floor", func(c *result.Cell, e *result.Evidence) {
+			c.Duration.P50.Ms, e.FloorMs, e.OpenMs, e.TCP.RTTMs = 150, 120, 50, 41
+		}, verdict.Server, "TCP waited for the server to write; it used 0.10 of 4 CPUs; the median request took 150 ms, of which round trip and link explain 50.0 ms"},
+		{"TCP takes as many round trips as on a new connection", func(c *result.Cell, e *result.Evidence) {
+			c.Duration.P50.Ms, e.FloorMs, e.OpenMs, e.TCP.RTTMs, e.TCP.Waiting = 150, 120, 50, 41, 0.6
+		}, verdict.Latency, "the slow-start floor 120 ms"},
+		{"what TCP has sent waits in the link's queue", func(c *result.Cell, e *result.Evidence) {
+			c.Duration.P50.Ms, e.FloorMs, e.OpenMs, e.TCP.RTTMs = 150, 120, 50, 75
+		}, verdict.Latency, "the slow-start floor 120 ms"},
+		{"a request that the link makes long", func(c *result.Cell, e *result.Evidence) {
+			c.Duration.P50.Ms, e.FloorMs, e.OpenMs, e.TCP.RTTMs = 150, 160, 81, 41
+		}, verdict.Latency, "the slow-start floor 160 ms"},
 		{"the link's queue stands", func(_ *result.Cell, e *result.Evidence) { e.TCP.Waiting, e.TCP.RTTMs = 0.9, 78 }, verdict.Link, "the round trip was 78.0 ms, idle 40.0 ms (10 % of the link’s ceiling)"},
 		{"TCP's window grows slowly", func(_ *result.Cell, e *result.Evidence) { e.TCP.Waiting = 0.9 }, verdict.Latency, "held back data on 90 %"},
 		{"neither TCP nor the server most of the time", func(_ *result.Cell, e *result.Evidence) { e.TCP.Waiting = 0.35 }, "", ""},

@@ -21,8 +21,14 @@ func (s Spec) SlowStart(bytes int64, rtt time.Duration) time.Duration {
 		left -= window
 		took += rtt
 	}
-	if s.RateBits > 0 {
-		took += time.Duration(left * 8 / (float64(s.RateBits) * FullSizedShare) * float64(time.Second))
+	return took + s.Transmit(left)
+}
+
+// Transmit returns how long so many bytes of payload take at the link's rate, in
+// full-sized packets. It is 0 without a rate.
+func (s Spec) Transmit(bytes float64) time.Duration {
+	if s.RateBits == 0 {
+		return 0
 	}
-	return took
+	return time.Duration(bytes * 8 / (float64(s.RateBits) * FullSizedShare) * float64(time.Second))
 }

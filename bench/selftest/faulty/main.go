@@ -18,9 +18,9 @@ const (
 	stallFrom = 100 // connections, from which on each request waits
 	stall     = time.Second
 
-	// The throttle lets chunks pass at 5 Mbit/s, all connections together.
+	// The throttle lets chunks pass at 20 Mbit/s, all connections together.
 	chunk         = 16 << 10
-	throttleEvery = chunk * 8 * time.Second / 5_000_000
+	throttleEvery = chunk * 8 * time.Second / 20_000_000
 
 	burnRounds = 1000 // of SHA-256 over every byte
 )
