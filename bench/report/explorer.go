@@ -136,10 +136,10 @@ func (v *view) sample(r row, t int, f *figures, d detail.Detail) sample {
 }
 
 func newDistribution(d detail.Distribution) *distribution {
-	if len(d.Steps) == 0 {
+	if d.EndMs == 0 {
 		return nil
 	}
-	out := &distribution{End: number(d.EndMs)}
+	out := &distribution{Steps: [][2]number{}, End: number(d.EndMs)} // no step where all were cut
 	for _, s := range d.Steps {
 		out.Steps = append(out.Steps, [2]number{number(s.Ms), number(s.Share)})
 	}

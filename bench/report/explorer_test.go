@@ -30,6 +30,20 @@ func TestTheExplorerSaysThatThereAreNoRecords(t *testing.T) {
 	wants(t, htmlOf(t, runOf(cell("raw", "full", 1, 100))), "No records of requests that ended well are in the run’s folder.")
 }
 
+// Nothing ended, which is not the same as nothing recorded.
+func TestACellOfCutRequestsHasACurveWithoutSteps(t *testing.T) {
+	run := runOf(cell("raw", "full", 1, 100))
+	run.Cells[0].Duration.P50.Ms = 1e6
+	dir := t.TempDir()
+	writeRecords(t, dir, run, 20)
+	v := newView(run)
+	v.readDetails(dir)
+	s := v.explorer().Cells[0].Samples[0][0]
+	if s.Duration == nil || len(s.Duration.Steps) != 0 || s.Duration.End < 2000 || len(s.TTFB.Steps) == 0 {
+		t.Errorf("duration %+v, TTFB %+v", s.Duration, s.TTFB)
+	}
+}
+
 func TestTheExplorerHasEachRepetitionAndAllTogether(t *testing.T) {
 	s := defaultSweep
 	s.repeat = 3

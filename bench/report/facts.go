@@ -76,7 +76,11 @@ var facts = []fact{
 		return threeDigits(mb) + " MB"
 	}},
 	{"machine", evidence(func(c result.Cell, e *result.Evidence) string {
-		return fmt.Sprintf("%s of %s busy", wholePercent(c.HostCPU), count(e.HostCPUs, "CPU"))
+		text := fmt.Sprintf("%s of %s busy", wholePercent(c.HostCPU), count(e.HostCPUs, "CPU"))
+		if e.Agent != nil {
+			text += ", the link agent took " + threeDigits(*e.Agent)
+		}
+		return text
 	})},
 	{"connections", evidence(func(_ result.Cell, e *result.Evidence) string {
 		if e.TCP == nil {
@@ -101,12 +105,8 @@ var facts = []fact{
 		}
 		return strings.Join(parts, ", ")
 	})},
-	{"slow-start floor", evidence(func(_ result.Cell, e *result.Evidence) string {
-		if e.FloorMs <= 0 {
-			return ""
-		}
-		return duration(e.FloorMs)
-	})},
+	{"slow-start floor", milliseconds(func(e *result.Evidence) float64 { return e.FloorMs })},
+	{"request on an open connection", milliseconds(func(e *result.Evidence) float64 { return e.OpenMs })},
 	{"emulated link", evidence(func(_ result.Cell, e *result.Evidence) string {
 		if e.Emulator == nil {
 			return ""
@@ -139,6 +139,15 @@ func evidence(text func(result.Cell, *result.Evidence) string) func(*view, row, 
 	}
 }
 
+func milliseconds(of func(*result.Evidence) float64) func(*view, row, int, *figures) string {
+	return evidence(func(_ result.Cell, e *result.Evidence) string {
+		if of(e) <= 0 {
+			return ""
+		}
+		return duration(of(e))
+	})
+}
+
 // cpu is what processes used per gigabyte and, of one repetition, of the CPUs
 // that they may use.
 func cpu(perGB func(result.Cell) *float64, use func(*result.Evidence) *result.CPUUse) func(*view, row, int, *figures) string {
@@ -160,6 +169,9 @@ func cpu(perGB func(result.Cell) *float64, use func(*result.Evidence) *result.CP
 		}
 		if u.BusiestThread > 0 {
 			used += ", busiest thread " + threeDigits(u.BusiestThread)
+		}
+		if u.Throttled > 0 {
+			used += ", its quota used up in " + wholePercent(u.Throttled) + " of the periods"
 		}
 		return strings.TrimPrefix(text+"; "+used, "; ")
 	}

@@ -44,7 +44,7 @@ type document struct {
 	Appendix []htmlSection
 	Terms    []term
 
-	WarmupNote  string
+	WarmupNote  string       // empty where nothing carries its mark
 	Light, Dark template.CSS // variables
 	Style       template.CSS
 	Script      template.JS
@@ -101,7 +101,7 @@ func HTML(dir string, run *result.Run) ([]byte, error) {
 	v.readDetails(dir)
 	d := document{
 		Title: run.ID, Run: run, Started: run.Started.UTC().Format(timeFormat), Maps: v.heatmaps(), Limited: v.limited(), Terms: append(slices.Clone(v.terms()), phasesTerm),
-		Light: colours(lightColours), Dark: colours(darkColours), WarmupNote: warmupNote,
+		Light: colours(lightColours), Dark: colours(darkColours),
 		Style: template.CSS(style), Script: template.JS(script), Library: template.JS(library), Themes: themes, Explorer: v.explorer(),
 	}
 	d.Headline, d.More = v.answer()
@@ -114,6 +114,9 @@ func HTML(dir string, run *result.Run) ([]byte, error) {
 	d.Views = v.views()
 	for _, l := range v.links {
 		d.Links = append(d.Links, v.htmlLink(l, &d.Charts))
+		if l.hasWarmupMark() {
+			d.WarmupNote = warmupNote
+		}
 	}
 	for _, s := range v.appendix() {
 		d.Appendix = append(d.Appendix, htmlSection{Title: s.title, Table: s.table.html(0), Fold: s.detail})

@@ -98,7 +98,7 @@ const explorer = (() => {
 			if (!shown.some(Boolean)) continue;
 			const series = shown.map((d, t) => {
 				if (!d) return line(t, { data: [] });
-				const steps = d.steps.map(([ms, share]) => [ms, 100 * share]);
+				const steps = d.steps.length > 0 ? d.steps.map(([ms, share]) => [ms, 100 * share]) : [[d.end / 10, 0]]; // nothing ended
 				const data = [[steps[0][0], 0], ...steps];
 				const last = steps.at(-1);
 				if (last[1] < 99.99) data.push({ value: [Math.max(d.end, last[0]), last[1]], symbol: bound, symbolSize: 11 });
