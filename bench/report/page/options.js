@@ -23,6 +23,14 @@ const logScale = (values) => {
 	return { min: ticks[first], max: ticks[last], axisTick: { customValues }, axisLabel: { customValues } };
 };
 
+// Heights that span less than this factor get room around them: a difference of a
+// few per cent must not fill a chart.
+const leastSpan = 4;
+const spread = (values) => {
+	const least = Math.min(...values), greatest = Math.max(...values), room = Math.sqrt((leastSpan * least) / greatest);
+	return room > 1 ? [least / room, greatest * room] : values;
+};
+
 // The interval of a point: value is x, its low end and its high end.
 const whisker = (_, api) => {
 	const [x, low] = api.coord([api.value(0), api.value(1)]);
@@ -36,7 +44,7 @@ const legend = { top: 0, left: 0, itemWidth: 22, itemHeight: 9, itemGap: 14, typ
 const complete = (option, tooltip) => {
 	const values = (dimension) => option.series.flatMap((s) => s.data.map((d) => (d.value ?? d)[dimension]));
 	const axis = (given, dimension) => {
-		const scale = given.type === "log" && !given.axisLabel?.customValues ? logScale(values(dimension)) : {};
+		const scale = given.type === "log" && !given.axisLabel?.customValues ? logScale(dimension === 1 ? spread(values(1)) : values(0)) : {};
 		return { ...given, ...scale, axisLabel: { formatter: units[given.unit ?? "plain"], hideOverlap: true, ...given.axisLabel, ...scale.axisLabel } };
 	};
 	return {
