@@ -67,13 +67,14 @@ func TestComparisonFindsFivePercentAndNothingWhereNothingIs(t *testing.T) {
 func checkExitCodes(t *testing.T, install, dir string) {
 	t.Helper()
 	for target, want := range map[string]struct {
-		code int
-		says string
+		beyond string
+		code   int
+		says   string
 	}{
-		"again":  {0, "no difference"},
-		"slower": {1, "worse by more than 3 %: goodput"},
+		"again":  {"3%", 0, "no difference"},
+		"slower": {"0%", 1, "worse by more than 0 %: goodput"},
 	} {
-		cmd := piecebench(install, "compare", dir, "--targets", "server,"+target, "--fail-beyond", "3%")
+		cmd := piecebench(install, "compare", dir, "--targets", "server,"+target, "--fail-beyond", want.beyond)
 		out, _ := cmd.CombinedOutput()
 		if code := cmd.ProcessState.ExitCode(); code != want.code || !strings.Contains(string(out), want.says) {
 			t.Errorf("compare with %s: exit code %d, want %d and %q in\n%s", target, code, want.code, want.says, out)
