@@ -87,11 +87,30 @@ func js[T any](b *browser, expression string) (value T) {
 // until waits for an expression to become true.
 func (b *browser) until(what, expression string) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
 	defer cancel()
 	if err := chromedp.Run(ctx, chromedp.Poll(expression, nil)); err != nil {
 		b.t.Fatalf("%s: %v", what, err)
 	}
+}
+
+// point moves the mouse to a place, an expression for [x, y], until what it
+// shows is true, and returns the place. It is read anew each time, because what
+// is drawn late may move it.
+func (b *browser) point(what, place, shows string) []float64 {
+	b.t.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+		at := js[[]float64](b, place)
+		b.do(chromedp.MouseEvent("mouseMoved", at[0]-1, at[1]), chromedp.MouseEvent("mouseMoved", at[0], at[1]))
+		ctx, cancel := context.WithTimeout(b.ctx, 2*time.Second)
+		err := chromedp.Run(ctx, chromedp.Poll(shows, nil))
+		cancel()
+		if err == nil {
+			return at
+		}
+	}
+	b.t.Fatalf("the mouse at %s: no %s", place, what)
+	return nil
 }
 
 // open shows a page from disk in a window of a width, light or dark.
@@ -261,10 +280,9 @@ func TestCellsAreChosenInChromium(t *testing.T) {
 	// The middle of a chart is nearest to 10 or 100 clients.
 	b.do(chromedp.Evaluate(`document.querySelector("[data-pane=link]:not(.off) .goodput").scrollIntoView({ block: "center", behavior: "instant" })`, nil))
 	b.until("the chart", `document.querySelector("[data-chart='0'][data-drawn]") !== null`)
-	box := js[[]float64](b, `(() => { const r = document.querySelector("[data-chart='1']").getBoundingClientRect(); return [r.x + r.width * 0.7, r.y + r.height / 2]; })()`)
-	b.do(chromedp.MouseEvent("mouseMoved", box[0], box[1]))
-	b.until("a tooltip", `document.querySelector("[data-chart='1'] .tip")?.textContent.includes("100 clients") && document.querySelector("[data-chart='1'] .tip").textContent.includes("gateway")`)
-	b.do(chromedp.MouseClickXY(box[0], box[1]))
+	at := b.point("tooltip", `(() => { const r = document.querySelector("[data-chart='1']").getBoundingClientRect(); return [r.x + r.width * 0.7, r.y + r.height / 2]; })()`,
+		`document.querySelector("[data-chart='1'] .tip")?.textContent.includes("100 clients") && document.querySelector("[data-chart='1'] .tip").textContent.includes("gateway")`)
+	b.do(chromedp.MouseClickXY(at[0], at[1]))
 	explored("a click on a chart", "1MiB, 100 clients, 1gbit/40ms")
 
 	b.do(chromedp.Evaluate(`document.querySelector("[data-pane=link]:not(.off) details").open = true; document.querySelector("[data-pane=link]:not(.off) details tbody tr td:nth-child(3)").click()`, nil))
@@ -281,9 +299,8 @@ func TestCellsAreChosenInChromium(t *testing.T) {
 	}
 	b.do(chromedp.Evaluate(`document.querySelector("[name=view-1][value='2']").click(); document.querySelector("[data-pane=link]:not(.off) [data-pane=view]:not(.off)").scrollIntoView({ block: "center", behavior: "instant" })`, nil))
 	b.until("the stacked bars", `document.querySelector("[data-pane=link]:not(.off) [data-pane=view]:not(.off) [data-drawn]") !== null`)
-	box = js[[]float64](b, `(() => { const r = document.querySelector("[data-pane=link]:not(.off) [data-pane=view]:not(.off) [data-drawn]").getBoundingClientRect(); return [r.x + r.width / 2, r.y + 22]; })()`)
-	b.do(chromedp.MouseEvent("mouseMoved", box[0], box[1]))
-	b.until("a tooltip of bars", `/1 client, raw.*ok\d+ \(/.test(document.querySelector("[data-pane=link]:not(.off) [data-pane=view]:not(.off) .tip")?.textContent)`)
+	b.point("tooltip of bars", `(() => { const r = document.querySelector("[data-pane=link]:not(.off) [data-pane=view]:not(.off) [data-drawn]").getBoundingClientRect(); return [r.x + r.width / 2, r.y + 22]; })()`,
+		`/1 client, raw.*ok\d+ \(/.test(document.querySelector("[data-pane=link]:not(.off) [data-pane=view]:not(.off) .tip")?.textContent)`)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.problems) > 0 {
