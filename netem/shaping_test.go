@@ -51,11 +51,18 @@ func idleRTTIsTheDelay(t *testing.T, backend string) {
 	a := l.start(backend)
 	for _, delay := range []time.Duration{40 * time.Millisecond, 5 * time.Millisecond, 0} {
 		a.set(link.Spec{RateBits: 1e9, Delay: delay}.String())
-		times := l.rtts(shapedAddr, 11)
-		// Never early; and as a host may be busy for a moment, the median for late.
-		least, median := times[0], times[len(times)/2]
-		if least < delay || median > delay+time.Millisecond {
-			t.Errorf("with %v: RTT %v at least and %v in the middle, want %v to %v", delay, least, median, delay, delay+time.Millisecond)
+		// Never early. Late is what the median is each time: a busy host only adds to it.
+		const attempts = 10
+		for attempt := 1; ; attempt++ {
+			times := l.rtts(shapedAddr, 11)
+			least, median := times[0], times[len(times)/2]
+			if least >= delay && median <= delay+time.Millisecond {
+				break
+			}
+			if least < delay || attempt == attempts {
+				t.Errorf("with %v: RTT %v at least and %v in the middle, want %v to %v", delay, least, median, delay, delay+time.Millisecond)
+				break
+			}
 		}
 	}
 }
