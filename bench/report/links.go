@@ -89,13 +89,9 @@ func (v *view) htmlLink(l linkView, all *[]chart) htmlLink {
 		h.Views = append(h.Views, charts)
 	}
 	// The number of clients leads to the cell.
-	row := 0
-	for _, r := range l.rows {
-		h.Figures.Rows[row][1].Key = r.key()
-		row++
-	}
-	row = 0
-	for _, r := range l.rows {
+	row := 0 // of the requests, which have one a target
+	for i, r := range l.rows {
+		h.Figures.Rows[i][1].Key = r.key()
 		for _, f := range r.figures {
 			if f != nil {
 				h.Requests.Rows[row][1].Key = r.key()

@@ -84,14 +84,11 @@ func (v *view) telling(l linkView) []row {
 		return l.rows
 	}
 	var told []row
-	for start, end := 0, 0; start < len(l.rows); start = end { // a mode's rows stand together
-		for end < len(l.rows) && l.rows[end].mode == l.rows[start].mode {
-			end++
-		}
-		byStanding := slices.Clone(l.rows[start:end])
+	for _, m := range l.modes() {
+		byStanding := slices.Clone(m.rows)
 		slices.SortStableFunc(byStanding, func(a, b row) int { return cmp.Compare(v.standing(a), v.standing(b)) })
 		picked := slices.Compact([]int{byStanding[0].concurrency, byStanding[len(byStanding)/2].concurrency})
-		for _, r := range l.rows[start:end] {
+		for _, r := range m.rows {
 			if slices.Contains(picked, r.concurrency) {
 				told = append(told, r)
 			}
