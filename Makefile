@@ -6,7 +6,7 @@ BINARIES := piecebench piece-gateway netem-agent k6
 # The git commit that the binaries and images say they are of.
 export PIECEBENCH_REVISION := $(shell git --no-optional-locks describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
 
-.PHONY: help build bench bench-gateway bench-generator test plan doctor up down report compare clean setup
+.PHONY: help build bench bench-gateway bench-generator test test-all plan doctor up down report compare clean setup
 .DEFAULT_GOAL := help
 
 help: ## what there is to make, and the variables of a run
@@ -16,7 +16,11 @@ help: ## what there is to make, and the variables of a run
 bench: ## the whole sweep: dataset, lab, cells, report; the report's path comes last
 	@scripts/lab bench
 
-test: ## every test that this machine can run
+test: ## every test that this machine can run, but for those of test-all
+	@scripts/test
+
+test-all: export PIECEBENCH_TEST := all
+test-all: ## also what needs a container engine, another kernel, or long
 	@scripts/test
 
 plan: ## what make bench would do: cells, bytes, expected time; changes nothing

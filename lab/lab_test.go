@@ -10,12 +10,13 @@ import (
 	"syscall"
 	"testing"
 
+	"piecebench/internal/testneeds"
 	"piecebench/lab"
 	"piecebench/lab/labtest"
 )
 
 func config(t *testing.T) lab.Config {
-	labtest.NeedRoot(t)
+	testneeds.Root(t)
 	return labtest.Config(t, labtest.Install(t, "piece-gateway", "netem-agent"))
 }
 

@@ -12,13 +12,14 @@ import (
 	"testing"
 	"time"
 
+	"piecebench/internal/testneeds"
 	"piecebench/lab"
 	"piecebench/lab/labtest"
 )
 
 func configWithPrometheus(t *testing.T) lab.Config {
-	labtest.NeedRoot(t)
-	labtest.NeedPrometheus(t)
+	testneeds.Root(t)
+	testneeds.Program(t, "prometheus")
 	cfg := labtest.Config(t, labtest.Install(t, "piece-gateway", "netem-agent", "piecebench"))
 	cfg.Prometheus.Port = labtest.FreePort(t)
 	return cfg

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"piecebench/internal/testneeds"
 )
 
 // agentBinary is the netem-agent that the tests run as a process of its own.
@@ -45,14 +47,10 @@ func TestMain(m *testing.M) {
 // needRoot skips a test that makes network namespaces.
 func needRoot(t *testing.T) {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("SKIPPED: this test makes network namespaces, which needs root")
-	}
-	if _, err := exec.LookPath("tc"); err != nil {
-		t.Skip("SKIPPED: this test needs tc (install iproute2)")
-	}
+	testneeds.Root(t)
+	testneeds.Program(t, "tc")
 	if _, err := os.Stat("/dev/net/tun"); err != nil && !inUML() {
-		t.Skip("SKIPPED: no /dev/net/tun")
+		t.Skip("SKIPPED, NOT tested: there is no /dev/net/tun here; modprobe tun makes it")
 	}
 }
 

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"piecebench/internal/testneeds"
 )
 
 // Debian's package user-mode-linux has a kernel with sch_netem that runs as an
@@ -78,6 +80,7 @@ type umlRun struct {
 // runInUML runs the tests of a pattern in User-Mode Linux, or skips the test.
 func runInUML(t *testing.T, pattern string) umlRun {
 	t.Helper()
+	testneeds.OtherKernel(t)
 	needRoot(t)
 	if hasNetem() {
 		t.Skip("SKIPPED: this kernel has sch_netem itself, so that the tests of the kernel backend run here")

@@ -16,6 +16,7 @@ import (
 
 	"piecebench/bench/result"
 	"piecebench/bench/verdict"
+	"piecebench/internal/testneeds"
 	"piecebench/lab"
 	"piecebench/lab/labtest"
 )
@@ -35,7 +36,7 @@ type bed struct {
 
 func newBed(t *testing.T) bed {
 	t.Helper()
-	labtest.NeedRoot(t)
+	testneeds.Root(t)
 	root := labtest.Install(t, "netem-agent", "piecebench", "k6")
 	cfg := labtest.Config(t, root)
 	build := exec.Command("go", "build", "-o", filepath.Join(cfg.Bin, "piece-gateway"), "./faulty")

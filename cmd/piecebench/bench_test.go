@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"piecebench/bench/result"
+	"piecebench/internal/testneeds"
 	"piecebench/lab"
 	"piecebench/lab/labtest"
 )
@@ -96,7 +97,7 @@ func rows(t *testing.T, file string) []map[string]string {
 }
 
 func TestBenchFromNothingToAReport(t *testing.T) {
-	labtest.NeedRoot(t)
+	testneeds.Root(t)
 	p := newProgram(t, "piece-gateway", "netem-agent", "k6")
 	t.Setenv("GRAFANA_URL", "http://127.0.0.1:3000/")
 	stdout, stderr, code := p.run(shortSweep(t, "e2e")...)
@@ -155,7 +156,7 @@ func TestBenchFromNothingToAReport(t *testing.T) {
 }
 
 func TestInterruptKeepsWhatThereIsAndResumeCompletesIt(t *testing.T) {
-	labtest.NeedRoot(t)
+	testneeds.Root(t)
 	p := newProgram(t, "piece-gateway", "netem-agent", "k6")
 	cmd := p.command(shortSweep(t, "e2e")...)
 	stderr, err := cmd.StderrPipe()
@@ -252,7 +253,7 @@ func TestBadInputIsOneLineAndLeavesNothing(t *testing.T) {
 }
 
 func TestBenchWithoutRootIsRefusedBeforeAnything(t *testing.T) {
-	labtest.NeedRoot(t) // to become somebody else
+	testneeds.Root(t) // to become somebody else
 	p := newProgram(t)
 	for dir := p.install; dir != os.TempDir(); dir = filepath.Dir(dir) {
 		if err := os.Chmod(dir, 0o755); err != nil {

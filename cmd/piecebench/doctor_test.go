@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"piecebench/lab/labtest"
+	"piecebench/internal/testneeds"
 )
 
 func TestDoctorsExitCodeIsThatOfTheWorstItFinds(t *testing.T) {
@@ -34,7 +34,7 @@ func TestDoctorsExitCodeIsThatOfTheWorstItFinds(t *testing.T) {
 }
 
 func TestDoctorWithoutRootSaysThatTheNativeLabCannotRun(t *testing.T) {
-	labtest.NeedRoot(t) // to become somebody else
+	testneeds.Root(t) // to become somebody else
 	p := newProgram(t)
 	for dir := p.install; dir != os.TempDir(); dir = filepath.Dir(dir) {
 		if err := os.Chmod(dir, 0o755); err != nil {

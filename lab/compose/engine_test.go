@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"piecebench/internal/testneeds"
 )
 
 // composeModule is built where Docker has no compose plugin.
@@ -24,10 +26,7 @@ type engine struct{ env []string }
 // and gives it stand-ins for the public images.
 func needEngine(t *testing.T) engine {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("SKIPPED: needs root, to let containers choose a congestion control and to start a Docker engine")
-	}
-	needTools(t, "docker")
+	testneeds.Engine(t)
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +34,7 @@ func needEngine(t *testing.T) engine {
 	cache = filepath.Join(cache, "piecebench")
 	var e engine
 	if e.run("docker", "version").err != nil {
-		needTools(t, "dockerd", "debootstrap", "iptables-save")
+		testneeds.Program(t, "dockerd", "debootstrap", "iptables-save")
 		e = startEngine(t, filepath.Join(cache, "engine"))
 		defer e.must(t, filepath.Join(checkout(t), "scripts", "standin-images"))
 	}
@@ -45,15 +44,6 @@ func needEngine(t *testing.T) engine {
 		e.env = append(e.env, "DOCKER_CONFIG="+config)
 	}
 	return e
-}
-
-func needTools(t *testing.T, tools ...string) {
-	t.Helper()
-	for _, tool := range tools {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("SKIPPED: needs %s: scripts/setup test installs it", tool)
-		}
-	}
 }
 
 // startEngine starts dockerd, which ends with the test. Its images stay in the

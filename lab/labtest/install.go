@@ -53,11 +53,3 @@ func Dataset(t *testing.T) string {
 	}
 	return dir
 }
-
-// NeedRoot skips a test that makes network namespaces.
-func NeedRoot(t *testing.T) {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("SKIPPED: needs root to make network namespaces")
-	}
-}

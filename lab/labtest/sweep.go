@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
+	"piecebench/internal/testneeds"
 	"piecebench/lab"
 )
 
@@ -24,8 +24,8 @@ type Sweep struct {
 // Prometheus the test is skipped.
 func RunSweep(t *testing.T) Sweep {
 	t.Helper()
-	NeedRoot(t)
-	NeedPrometheus(t)
+	testneeds.Root(t)
+	testneeds.Program(t, "prometheus")
 	root := Install(t, "piece-gateway", "netem-agent", "piecebench", "k6")
 	cfg := Config(t, root)
 	cfg.Prometheus.Port = FreePort(t)
@@ -71,14 +71,6 @@ func Config(t *testing.T, root string) lab.Config {
 		Data: Dataset(t), Bin: filepath.Join(root, "bin"), NginxConf: filepath.Join(root, "nginx", "nginx.conf"),
 		Store: "unsealed", Backend: "auto",
 		Prometheus: lab.Prometheus{Conf: filepath.Join(root, "dashboards", "prometheus.yml"), Data: filepath.Join(t.TempDir(), "prometheus")},
-	}
-}
-
-// NeedPrometheus skips a test that runs Prometheus.
-func NeedPrometheus(t *testing.T) {
-	t.Helper()
-	if _, err := exec.LookPath("prometheus"); err != nil {
-		t.Skip("SKIPPED: needs prometheus: scripts/setup installs it")
 	}
 }
 
