@@ -6,7 +6,7 @@ BINARIES := piecebench piece-gateway netem-agent k6
 # The git commit that the binaries and images say they are of.
 export PIECEBENCH_REVISION := $(shell git --no-optional-locks describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
 
-.PHONY: help build bench bench-gateway bench-generator test test-all plan doctor up down report compare clean setup
+.PHONY: help build bench bench-gateway bench-generator test test-all lint fmt tidy release plan doctor up down report compare clean setup
 .DEFAULT_GOAL := help
 
 help: ## what there is to make, and the variables of a run
@@ -69,6 +69,36 @@ bench-gateway: setup ## the gateway beside nginx on loopback, and fr32 unpadding
 
 bench-generator: setup build ## the retrieval engine beside k6's http.get and curl: CPU-seconds per GB
 	@go run ./k6/generatorbench -k6 bin/k6 -manifest data/pieces.json
+
+# Linters are pinned in tools/go.mod, so that they are no dependency of the product.
+TOOL := go tool -modfile=tools/go.mod
+lint: bench/report/assets/echarts.min.js ## vet, staticcheck, errcheck, ineffassign, shellcheck, actionlint, gofmt
+	@test -z "$$(gofmt -l .)" || { echo "lint: run make fmt for these files:" >&2; gofmt -l . >&2; exit 1; }
+	@go vet ./...
+	@$(TOOL) staticcheck ./...
+	@$(TOOL) errcheck -ignoretests -exclude tools/errcheck.txt ./...
+	@$(TOOL) ineffassign ./...
+	@$(TOOL) actionlint
+	@shellcheck scripts/* .ci/run
+
+fmt: ## format all Go files
+	@gofmt -w .
+
+# -e: a test of xk6-output-prometheus-remote v0.4.0 imports a package that k6 no
+# longer has. Nothing here needs it.
+tidy: ## go.mod and go.sum for what the code imports
+	@go mod tidy -e && cd tools && go mod tidy
+
+ARCHITECTURES := amd64 arm64
+release: bench/report/assets/echarts.min.js ## static Linux binaries as archives with checksums, in dist/
+	@rm -rf dist
+	@for arch in $(ARCHITECTURES); do \
+	    folder=piecebench-linux-$$arch; mkdir -p dist/$$folder/bin dist/$$folder/k6; \
+	    CGO_ENABLED=0 GOARCH=$$arch go build -trimpath -ldflags '-s -w $(STAMP)' -o dist/$$folder/bin/ ./k6 $(patsubst %,./cmd/%,$(filter-out k6,$(BINARIES))) || exit; \
+	    cp -r k6/scripts dist/$$folder/k6/; cp -r nginx dashboards README.md LICENSE* NOTICE dist/$$folder/; \
+	    tar -czf dist/$$folder.tar.gz -C dist $$folder || exit; \
+	done
+	@cd dist && sha256sum *.tar.gz >SHA256SUMS
 
 clean: down ## remove the binaries
 	@rm -rf bin
