@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"syscall"
+
+	"piecebench/wholefile"
 )
 
 // Config is what a lab is brought up with. Paths are absolute.
@@ -54,7 +56,7 @@ func (l Lab) saveState(s State) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(l.statePath(), append(data, '\n'), 0o644)
+	return wholefile.Write(l.statePath(), append(data, '\n'), 0o644)
 }
 
 // check refuses a configuration whose files are not there.

@@ -10,6 +10,8 @@ import (
 	"os"
 
 	"github.com/google/renameio/v2"
+
+	"piecebench/wholefile"
 )
 
 // ManifestName is the manifest's file name in a dataset's folder.
@@ -63,5 +65,5 @@ func (m *Manifest) Save(path string) (err error) {
 	if err != nil {
 		return err
 	}
-	return renameio.WriteFile(path, append(data, '\n'), 0o644, renameio.IgnoreUmask())
+	return wholefile.Write(path, append(data, '\n'), 0o644, renameio.IgnoreUmask())
 }

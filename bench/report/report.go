@@ -8,9 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/google/renameio/v2"
-
 	"piecebench/bench/result"
+	"piecebench/wholefile"
 )
 
 // format is one way to write a report.
@@ -49,7 +48,7 @@ func WriteFormats(dir string, run *result.Run, names ...string) (paths []string,
 			return paths, err
 		}
 		path := filepath.Join(dir, formats[i].file)
-		if err := renameio.WriteFile(path, data, 0o644); err != nil {
+		if err := wholefile.Write(path, data, 0o644); err != nil {
 			return paths, err
 		}
 		paths = append(paths, path)

@@ -6,9 +6,8 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/google/renameio/v2"
-
 	"piecebench/k6/x/retrieval/record"
+	"piecebench/wholefile"
 )
 
 // CellsFile is the name of a run's table in its folder.
@@ -74,7 +73,7 @@ func WriteCellsCSV(dir string, run *Run) error {
 		w.Write(row)
 	}
 	w.Flush() // a bytes.Buffer takes everything
-	return renameio.WriteFile(filepath.Join(dir, CellsFile), buf.Bytes(), 0o644)
+	return wholefile.Write(filepath.Join(dir, CellsFile), buf.Bytes(), 0o644)
 }
 
 // decimal writes v with at most so many decimals, without trailing zeros.

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/google/renameio/v2"
+	"piecebench/wholefile"
 )
 
 // RunFile is the name of a run's JSON file in its folder.
@@ -41,13 +41,13 @@ func Create(root, id string) (dir string, err error) {
 		return "", fmt.Errorf("results folder: %w", err)
 	}
 	dir = filepath.Join(root, id)
-	if err := os.Mkdir(dir, 0o755); errors.Is(err, fs.ErrExist) {
+	if err := wholefile.Mkdir(dir, 0o755); errors.Is(err, fs.ErrExist) {
 		return "", fmt.Errorf("%s exists already, and results are never overwritten: name another folder", dir)
 	} else if err != nil {
 		return "", fmt.Errorf("results folder: %w", err)
 	}
 	for _, sub := range []string{"requests", "logs"} {
-		if err := os.Mkdir(filepath.Join(dir, sub), 0o755); err != nil {
+		if err := wholefile.Mkdir(filepath.Join(dir, sub), 0o755); err != nil {
 			return "", fmt.Errorf("results folder: %w", err)
 		}
 	}
@@ -131,5 +131,5 @@ func (r *Run) Save(dir string) error {
 	if err != nil {
 		return fmt.Errorf("run.json: %w", err)
 	}
-	return renameio.WriteFile(filepath.Join(dir, RunFile), append(data, '\n'), 0o644)
+	return wholefile.Write(filepath.Join(dir, RunFile), append(data, '\n'), 0o644)
 }

@@ -20,6 +20,7 @@ import (
 	"piecebench/piece"
 	"piecebench/piece/payload"
 	"piecebench/piece/piececid"
+	"piecebench/wholefile"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -248,7 +249,7 @@ func identify(p *piece.Piece, root piececid.Root) error {
 
 // finish writes pieces.txt, and the manifest last.
 func finish(dir string, m *piece.Manifest) error {
-	if err := renameio.WriteFile(filepath.Join(dir, listName), list(m), 0o644, renameio.IgnoreUmask()); err != nil {
+	if err := wholefile.Write(filepath.Join(dir, listName), list(m), 0o644, renameio.IgnoreUmask()); err != nil {
 		return err
 	}
 	return m.Save(filepath.Join(dir, piece.ManifestName))

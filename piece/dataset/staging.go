@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"piecebench/piece/bytesize"
+	"piecebench/wholefile"
 
 	"golang.org/x/sys/unix"
 )
@@ -111,7 +112,7 @@ func (f *stagedFile) finish() error {
 // commit gives all files their names.
 func (s *staging) commit() error {
 	for _, f := range s.files {
-		if err := os.Rename(f.Name(), filepath.Join(s.dir, f.final)); err != nil {
+		if err := wholefile.Rename(f.Name(), filepath.Join(s.dir, f.final)); err != nil {
 			return err
 		}
 	}

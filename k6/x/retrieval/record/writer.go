@@ -3,6 +3,7 @@ package record
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"sync"
 
 	"github.com/parquet-go/parquet-go"
+
+	"piecebench/wholefile"
 )
 
 // partsSuffix names the folder, beside the records file, that holds the parts
@@ -81,7 +84,7 @@ func (w *Writer) Flush(win Window) error {
 	}
 	w.parts++
 	name := filepath.Join(w.path+partsSuffix, fmt.Sprintf("%06d.parquet", w.parts))
-	return writeFile(name, win, func(pw *parquet.GenericWriter[Request]) error {
+	return writePart(name, win, func(pw *parquet.GenericWriter[Request]) error {
 		_, err := pw.Write(rows)
 		return err
 	})
@@ -115,7 +118,7 @@ func merge(path string, win Window) error {
 	if err != nil {
 		return err
 	}
-	err = writeFile(path, win, func(pw *parquet.GenericWriter[Request]) error {
+	err = writeWhole(path, win, func(pw *parquet.GenericWriter[Request]) error {
 		r := &Reader{files: parts}
 		batch := make([]Request, 0, batchRows)
 		for row, err := range r.Rows() {
@@ -138,21 +141,31 @@ func merge(path string, win Window) error {
 	return os.RemoveAll(path + partsSuffix)
 }
 
-// writeFile writes one Parquet file under a temporary name and renames it.
-func writeFile(name string, win Window, fill func(*parquet.GenericWriter[Request]) error) error {
+// writeWhole writes the records file: a power cut leaves all of it or nothing.
+func writeWhole(name string, win Window, fill func(*parquet.GenericWriter[Request]) error) error {
+	f, err := wholefile.Create(name, 0o644)
+	if err == nil {
+		defer f.Discard()
+		if err = writeParquet(f, win, fill); err == nil {
+			err = f.Commit()
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("records %s: %w", name, err)
+	}
+	return nil
+}
+
+// writePart writes a part. It survives its process, and not a power cut, after which
+// the cell is measured again in any case: to wait for the disk once a second would
+// take from what is measured.
+func writePart(name string, win Window, fill func(*parquet.GenericWriter[Request]) error) error {
 	tmp := name + ".tmp"
 	f, err := os.Create(tmp)
 	if err != nil {
 		return fmt.Errorf("records: %w", err)
 	}
-	pw := parquet.NewGenericWriter[Request](f,
-		parquet.Compression(&parquet.Snappy),
-		parquet.MaxRowsPerRowGroup(groupRows),
-		parquet.KeyValueMetadata(MetaWindowStart, strconv.FormatInt(win.StartNs, 10)),
-		parquet.KeyValueMetadata(MetaWindowEnd, strconv.FormatInt(win.EndNs, 10)))
-	if err = fill(pw); err == nil {
-		err = pw.Close()
-	}
+	err = writeParquet(f, win, fill)
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
@@ -164,4 +177,16 @@ func writeFile(name string, win Window, fill func(*parquet.GenericWriter[Request
 		return fmt.Errorf("records %s: %w", name, err)
 	}
 	return nil
+}
+
+func writeParquet(f io.Writer, win Window, fill func(*parquet.GenericWriter[Request]) error) error {
+	pw := parquet.NewGenericWriter[Request](f,
+		parquet.Compression(&parquet.Snappy),
+		parquet.MaxRowsPerRowGroup(groupRows),
+		parquet.KeyValueMetadata(MetaWindowStart, strconv.FormatInt(win.StartNs, 10)),
+		parquet.KeyValueMetadata(MetaWindowEnd, strconv.FormatInt(win.EndNs, 10)))
+	if err := fill(pw); err != nil {
+		return err
+	}
+	return pw.Close()
 }
