@@ -107,6 +107,20 @@ func TestUpServesBothTargetsAndDownLeavesNothing(t *testing.T) {
 	}
 }
 
+func TestNothingOutsideChangesWhatTheServersDo(t *testing.T) {
+	cfg := config(t)
+	t.Setenv("GOMAXPROCS", "1")
+	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
+	l := labtest.New(t, "a")
+	up(t, l, cfg)
+	for _, pid := range strings.Fields(serverPIDs(t, l)) {
+		environ, err := os.ReadFile(filepath.Join("/proc", pid, "environ"))
+		if err == nil && (strings.Contains(string(environ), "GOMAXPROCS") || strings.Contains(string(environ), "HTTP_PROXY")) {
+			t.Errorf("process %s has them in its environment: %q", pid, environ)
+		}
+	}
+}
+
 func TestTwoLabsCoexist(t *testing.T) {
 	cfg := config(t)
 	a, b := labtest.New(t, "a"), labtest.New(t, "b")

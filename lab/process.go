@@ -80,6 +80,9 @@ func (l Lab) start(c commands, p part) error {
 	defer log.Close()
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = log, log, p.files
+	// Nothing else of this process's: GOMAXPROCS, GOGC or HTTP_PROXY would change what
+	// is measured, and no result would say so.
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("%s: %w", p.name, err)

@@ -77,7 +77,7 @@ func (r *procReader) read() (client.Procs, error) {
 		case slices.Contains(seen, port):
 			p.Problem = "a process listens, but is not to be seen from here: share its PID namespace with the agent, and give the agent CAP_SYS_PTRACE"
 		default:
-			p.Problem = "nothing listens on this port"
+			p.Problem = client.NothingListens
 		}
 		if p.Usage, err = r.usage(p.PIDs); err != nil {
 			return out, err
@@ -104,6 +104,7 @@ func (r *procReader) readWithThreads() (client.Procs, error) {
 		p.AllowedCPUs, p.QuotaPeriods, p.ThrottledPeriods = limit.CPUs, limit.Periods, limit.Throttled
 		p.ThreadSeconds = map[int]float64{}
 		for _, pid := range p.PIDs {
+			p.Stopped = p.Stopped || r.stopped(pid)
 			threads, _ := r.proc.AllThreads(pid)
 			for _, thread := range threads {
 				if stat, err := thread.Stat(); err == nil {
@@ -183,6 +184,16 @@ func (r *procReader) command(pid int) string {
 	}
 	name, _ := p.Comm()
 	return name
+}
+
+// stopped says whether a process is stopped; one that has ended is not.
+func (r *procReader) stopped(pid int) bool {
+	p, err := r.proc.Proc(pid)
+	if err != nil {
+		return false
+	}
+	stat, err := p.Stat()
+	return err == nil && (stat.State == "T" || stat.State == "t")
 }
 
 // usage sums over processes. One that ends meanwhile counts as nothing.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"time"
 
 	"piecebench/bench/result"
@@ -125,32 +126,72 @@ func Link(ctx context.Context, path Path, spec link.Spec, progress func(step str
 	return c, judge(&c, spec, state.Stats)
 }
 
+// Check sets a link that was measured before, and measures of it what shows whether
+// it is as asked now: the idle RTT, and the capacity with the number of streams that
+// gave its ceiling. The error is a *Refusal if it is not.
+func Check(ctx context.Context, path Path, spec link.Spec, before result.Calibration, progress func(step string)) (result.Calibration, error) {
+	now := before
+	shaped, err := url.Parse(path.Shaped)
+	if err != nil {
+		return now, err
+	}
+	if _, err := path.Agent.SetLink(ctx, spec); err != nil {
+		return now, err
+	}
+	progress(fmt.Sprintf("%s: idle RTT", spec))
+	rtt, err := idleRTT(ctx, shaped.Host, spec.Delay)
+	if err != nil {
+		return now, err
+	}
+	best := ceilingIndex(before)
+	again, err := capacity(ctx, path, spec, before, progress)
+	if err != nil {
+		return now, err
+	}
+	state, err := path.Agent.Link(ctx)
+	if err != nil {
+		return now, err
+	}
+	now.IdleRTTMs, now.CeilingBits, now.Backend = milliseconds(rtt), again.GoodputBits, state.Backend
+	now.Unshaped, now.Through = before.Unshaped[best:best+1], []result.StreamsCapacity{again}
+	now.HostLimited, now.Notes = false, nil
+	return now, judge(&now, spec, state.Stats)
+}
+
 // Again sets a link that was measured before and returns its capacity, in bits
-// per second, with the number of streams that gave its ceiling. While that is
-// below the ceiling beyond the tolerance of drift, it is measured again.
+// per second.
 func Again(ctx context.Context, path Path, spec link.Spec, before result.Calibration, progress func(step string)) (int64, error) {
 	if _, err := path.Agent.SetLink(ctx, spec); err != nil {
 		return 0, err
 	}
-	var streams int
-	for _, m := range before.Through {
-		if m.GoodputBits == before.CeilingBits {
-			streams = m.Streams
-		}
-	}
-	var most int64
+	again, err := capacity(ctx, path, spec, before, progress)
+	return again.GoodputBits, err
+}
+
+// capacity measures a link that is set with the number of streams that gave its
+// ceiling before. While it is below that beyond the tolerance of drift, it is
+// measured again.
+func capacity(ctx context.Context, path Path, spec link.Spec, before result.Calibration, progress func(step string)) (most result.StreamsCapacity, err error) {
+	streams := before.Through[ceilingIndex(before)].Streams
 	for range capacityAttempts {
 		progress(fmt.Sprintf("%s: capacity once more, with %d streams", spec, streams))
 		m, err := download(ctx, path.Shaped+client.BlobPath(blobBytes), streams, throughRamp, throughWindow)
 		if err != nil {
-			return 0, err
+			return most, err
 		}
-		most = max(most, m.GoodputBits)
-		if drift, _ := result.Drift(before.CeilingBits, most); drift >= -result.DriftTolerance {
+		if m.GoodputBits >= most.GoodputBits {
+			most = m
+		}
+		if drift, _ := result.Drift(before.CeilingBits, most.GoodputBits); drift >= -result.DriftTolerance {
 			break
 		}
 	}
 	return most, nil
+}
+
+// ceilingIndex returns which of a link's capacities is its ceiling.
+func ceilingIndex(c result.Calibration) int {
+	return slices.IndexFunc(c.Through, func(m result.StreamsCapacity) bool { return m.GoodputBits == c.CeilingBits })
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

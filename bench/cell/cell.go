@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -35,33 +33,47 @@ type Setup struct {
 }
 
 // Run measures one cell. progress gets the generator's counters about once a
-// second. The records stay in the run's folder unless the cell was interrupted:
-// a cell is whole or absent.
+// second. A cell is whole or absent: what an earlier attempt left of it, and the
+// records of this one if it fails, are set aside (result.SetAside).
 func (s Setup) Run(ctx context.Context, c plan.Cell, progress func(record.Progress)) (measured result.Cell, err error) {
 	name := fileName(c)
 	records := filepath.Join("requests", name+".parquet")
 	logs := filepath.Join(s.Dir, "logs", name)
+	if err := result.SetAside(s.Dir, name, "requests", "logs"); err != nil {
+		return result.Cell{}, err
+	}
 	defer func() {
-		if err != nil {
-			err = errors.Join(err, record.Remove(filepath.Join(s.Dir, records)))
+		if err != nil { // whose log stays where the error says
+			err = errors.Join(err, s.SetAside(c))
 		}
 	}()
+	watch := watch{agent: s.Agent, port: portOf(c.Target.URL)}
+	if err := watch.begin(ctx); err != nil {
+		return result.Cell{}, err
+	}
 	k6, err := s.start(c, filepath.Join(s.Dir, records), logs)
 	if err != nil {
 		return result.Cell{}, err
 	}
 	defer k6.kill()
-	watch := watch{agent: s.Agent, k6: k6, port: portOf(c.Target.URL)}
+	watch.k6 = k6
 	observe := func(line record.Progress) {
 		watch.observe(line)
 		progress(line)
 	}
-	if err := k6.follow(ctx, observe, func() error { return watch.tick(ctx) }); err != nil {
+	if err := k6.follow(ctx, observe, func() error { return watch.beat(ctx) }); err != nil {
+		return result.Cell{}, err
+	}
+	did, err := watch.ran(c, s.Settings)
+	if err != nil {
 		return result.Cell{}, err
 	}
 	rows, err := record.Open(filepath.Join(s.Dir, records))
 	if err != nil {
 		return result.Cell{}, err
+	}
+	if !rows.Complete() {
+		return result.Cell{}, fmt.Errorf("k6 did not complete its records: %s", k6.lastWords())
 	}
 	measured = result.Cell{
 		ID: c.ID, Target: c.Target.Name, Link: c.Link.String(), Mode: c.Mode.Name,
@@ -79,8 +91,15 @@ func (s Setup) Run(ctx context.Context, c plan.Cell, progress func(record.Progre
 			return result.Cell{}, err
 		}
 	}
+	if measured.Evidence == nil {
+		measured.Evidence = &result.Evidence{}
+	}
+	measured.Evidence.Ran = &did
 	return measured, nil
 }
+
+// SetAside sets aside the records of a cell that is not to be counted.
+func (s Setup) SetAside(c plan.Cell) error { return result.SetAside(s.Dir, fileName(c), "requests") }
 
 // leastConnect returns the least time that a connection took to set up, in
 // milliseconds: a round trip to a server of which nothing else is known.
@@ -101,56 +120,6 @@ func leastConnect(rows iter.Seq2[record.Request, error]) (float64, error) {
 func fileName(c plan.Cell) string {
 	l := strings.NewReplacer("/", "_", "%", "pct").Replace(c.Link.String())
 	return fmt.Sprintf("%03d-%s-%s-%s-%d-r%d", c.ID, c.Target.Name, l, c.Mode.Name, c.Concurrency, c.Repetition)
-}
-
-// environment is what k6/scripts/retrieval.js reads.
-func (s Setup) environment(c plan.Cell, records, progress string) []string {
-	v := s.Settings
-	stall := "" // the script's own
-	if v.Requests > 0 {
-		stall = "0s" // a client waits for its requests as long as the cell may last
-	}
-	return append(inherited(),
-		"URL="+c.Target.URL,
-		"MANIFEST="+s.Manifest,
-		"MODE="+c.Mode.Name,
-		"CONCURRENCY="+strconv.Itoa(c.Concurrency),
-		"DURATION="+v.Duration.String(),
-		"WARMUP="+v.Warmup.String(),
-		"REQUESTS="+strconv.Itoa(v.Requests),
-		"STALL="+stall,
-		"VERIFY="+strconv.FormatFloat(v.Verify, 'g', -1, 64),
-		"CONNECTIONS="+v.Connections,
-		"SEED="+strconv.FormatUint(v.Dataset.Seed, 10),
-		"RECORDS="+records,
-		"PROGRESS="+progress,
-		"RUN="+s.RunID,
-		"TARGET="+c.Target.Name,
-		"LINK="+c.Link.String(),
-		"REPETITION="+strconv.Itoa(c.Repetition),
-		"K6_PROMETHEUS_RW_SERVER_URL="+s.WriteURL,
-		"K6_PROMETHEUS_RW_PUSH_INTERVAL="+pushInterval.String(),
-		"K6_PROMETHEUS_RW_TREND_AS_NATIVE_HISTOGRAM=true",
-		// Else a cell's gauges would be seen for five minutes after its end.
-		"K6_PROMETHEUS_RW_STALE_MARKERS=true",
-	)
-}
-
-// pushInterval makes a dozen points of a cell of 10 s. k6 counts bytes and
-// clients once a second.
-const pushInterval = time.Second
-
-// inherited returns what k6 gets of this process's environment: its own
-// options, and nothing that the script could take for one of its variables.
-func inherited() []string {
-	var keep []string
-	for _, variable := range os.Environ() {
-		name, _, _ := strings.Cut(variable, "=")
-		if name == "PATH" || name == "HOME" || strings.HasPrefix(name, "K6_") || strings.HasPrefix(name, "SSL_CERT_") {
-			keep = append(keep, variable)
-		}
-	}
-	return keep
 }
 
 // Timeouts of k6 around the scenario: a thousand clients took up to 3 s to

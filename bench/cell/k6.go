@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -42,9 +43,6 @@ func (s Setup) start(c plan.Cell, records, logs string) (*process, error) {
 		return nil, err
 	}
 	defer log.Close()
-	if err := os.Remove(p.progress); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
-	}
 	args := []string{"run", "--quiet", "--summary-mode=disabled", "--no-thresholds", "--no-usage-report", "--address", ""}
 	if s.WriteURL != "" {
 		args = append(args, "--out", "xk6-prometheus-rw")
@@ -52,12 +50,24 @@ func (s Setup) start(c plan.Cell, records, logs string) (*process, error) {
 	p.cmd = exec.Command(s.K6, append(args, s.Script)...)
 	p.cmd.Env = s.environment(c, records, p.progress)
 	p.cmd.Stdout, p.cmd.Stderr = log, log
-	// A process group of its own: Ctrl-C reaches k6 through the runner alone.
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := p.cmd.Start(); err != nil {
+	// A process group of its own: Ctrl-C reaches k6 through the runner alone. And
+	// however the runner ends, k6 does: load without one who measures it is an attack.
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	started := make(chan error)
+	go func() {
+		// The signal comes when the thread ends that started k6.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := p.cmd.Start()
+		started <- err
+		if err == nil {
+			p.exited <- p.cmd.Wait()
+		}
+		close(p.exited)
+	}()
+	if err := <-started; err != nil {
 		return nil, fmt.Errorf("starting k6: %w", err)
 	}
-	go func() { p.exited <- p.cmd.Wait(); close(p.exited) }()
 	return p, nil
 }
 

@@ -20,8 +20,11 @@ type watch struct {
 	k6    *process
 	port  int // that the server listens on
 
+	pids       []int // of the server, before the cell; nil where the agent sees none
 	start, end *reading
 	last       record.Progress // zero before the first
+	silence    time.Duration   // longest without a line, until the window's end
+	beaten     time.Time       // when beat returned last
 	series     []result.SeriesPoint
 	sampled    time.Time // when sockets were read last
 	sockets    client.Sockets
@@ -42,6 +45,9 @@ type reading struct {
 
 // observe takes one line of the generator's progress.
 func (w *watch) observe(line record.Progress) {
+	if w.last.UnixNs != 0 {
+		w.silence = max(w.silence, time.Duration(min(line.UnixNs, line.WindowEnd)-w.last.UnixNs))
+	}
 	if w.last.UnixNs != 0 && line.UnixNs > w.last.UnixNs {
 		seconds := float64(line.UnixNs-w.last.UnixNs) / 1e9
 		w.series = append(w.series, result.SeriesPoint{
@@ -112,10 +118,8 @@ func (w *watch) read(ctx context.Context, into **reading) error {
 			return err
 		}
 		r.emulation = procs.Agent.CPUSeconds
-		for _, p := range procs.Procs {
-			if p.Port == w.port && p.Command != "" {
-				r.server = &p
-			}
+		if r.server, err = w.server(procs); err != nil {
+			return err
 		}
 		state, err := w.agent.Link(ctx)
 		if err != nil {

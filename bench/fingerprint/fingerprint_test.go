@@ -45,6 +45,7 @@ flags		: fpu vme
 
 func TestMachine(t *testing.T) {
 	root := tree(t, map[string]string{
+		"etc/machine-id":                 "00112233445566778899aabbccddeeff\n",
 		"etc/os-release":                 "NAME=Debian\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n",
 		"proc/cpuinfo":                   strings.Replace(serverCPU, "%", "0", 1) + strings.Replace(serverCPU, "%", "1", 1),
 		"proc/meminfo":                   "MemTotal:       65536000 kB\nMemFree:        1000 kB\n",
@@ -69,6 +70,7 @@ func TestMachine(t *testing.T) {
 		"os": "Debian GNU/Linux 12 (bookworm)", "virtualization": "none", "governor": "performance, powersave",
 		"mitigation retbleed": "Mitigation: Enhanced IBRS", "clock source": "tsc", "transparent hugepages": "madvise",
 		"net.ipv4.tcp_rmem": "4096 131072 6291456",
+		"host":              "013753b5", // printf piecebench | openssl sha256 -hmac 00112233445566778899aabbccddeeff
 	}
 	if diff := cmp.Diff(want, f.values); diff != "" {
 		t.Error(diff)

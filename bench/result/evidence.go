@@ -4,7 +4,8 @@ package result
 // nothing else is said. What nobody could see is absent: of a server outside
 // of the lab its CPU and its sockets.
 type Evidence struct {
-	HostCPUs  int       `json:"host_cpus"` // CPUs of the runner's machine
+	HostCPUs  int       `json:"host_cpus"`     // CPUs of the runner's machine
+	Ran       *Ran      `json:"ran,omitempty"` // absent of runs before it was kept
 	Generator *CPUUse   `json:"generator,omitempty"`
 	Server    *CPUUse   `json:"server,omitempty"`
 	Agent     *float64  `json:"agent_cpus,omitempty"` // CPUs that the link agent used
@@ -21,6 +22,18 @@ type Evidence struct {
 	OpenMs float64 `json:"open_ms,omitempty"`
 	// FloorMs is the least time of a request that is alone on a new connection.
 	FloorMs float64 `json:"floor_ms,omitempty"`
+}
+
+// Ran is what the generator really ran, by its own account. A cell in which that
+// is not what was planned is refused.
+type Ran struct {
+	Clients  int     `json:"clients"`  // that made a request
+	Requests int64   `json:"requests"` // that ended or were cut, warm-up included
+	WarmupS  float64 `json:"warmup_s"`
+	WindowS  float64 `json:"window_s"`
+	// SilenceS is the longest time without a sign of life of the generator; it gives
+	// one a second.
+	SilenceS float64 `json:"silence_s"`
 }
 
 // CPUUse is what processes used of the CPUs that they may use. 1 is one CPU all

@@ -3,7 +3,9 @@ package runner
 import (
 	"context"
 	"fmt"
+	"math"
 	"path/filepath"
+	"time"
 
 	"piecebench/bench/calibrate"
 	"piecebench/bench/cell"
@@ -20,20 +22,32 @@ import (
 // sweep while it is less than before.
 const generatorAttempts = 3
 
-// calibrate measures every link and the generator before the first cell.
+// calibrate measures every link and the generator before the first cell. What a
+// resumed run knows already stays as it is: its links are only checked.
 func (r *sweep) calibrate(ctx context.Context) error {
 	if r.agent == nil {
 		return nil
 	}
-	r.results.Calibrations, r.results.Generator = nil, nil
-	for _, l := range r.settings.Links {
+	for i, l := range r.settings.Links {
+		if i < len(r.results.Calibrations) {
+			if err := r.checkCalibration(ctx, l, &r.results.Calibrations[i]); err != nil {
+				return err
+			}
+			continue
+		}
 		c, err := calibrate.Link(ctx, r.path(), l, r.status.step)
 		if err != nil {
 			return err
 		}
 		r.status.calibrated(c)
 		r.results.Calibrations = append(r.results.Calibrations, c)
+		if err := r.results.Save(r.options.Out); err != nil {
+			return err
+		}
 		r.pusher.Push(r.results)
+	}
+	if r.results.Generator != nil {
+		return nil
 	}
 	generator, err := r.generator(ctx, 1)
 	if err != nil {
@@ -42,6 +56,21 @@ func (r *sweep) calibrate(ctx context.Context) error {
 	r.results.Generator = &generator
 	r.status.generator(generator)
 	return r.results.Save(r.options.Out)
+}
+
+// checkCalibration refuses a link that is not as asked now, and notes one whose
+// ceiling is another than when the run began.
+func (r *sweep) checkCalibration(ctx context.Context, l link.Spec, c *result.Calibration) error {
+	now, err := calibrate.Check(ctx, r.path(), l, *c, r.status.step)
+	if err != nil {
+		return err
+	}
+	r.status.calibrated(now)
+	if drift, known := result.Drift(c.CeilingBits, now.CeilingBits); known && math.Abs(drift) > result.DriftTolerance {
+		c.Notes = append(c.Notes, fmt.Sprintf("resumed on %s: it carried %.1f Mbit/s where it had carried %.1f",
+			time.Now().UTC().Format(time.DateTime), float64(now.CeilingBits)/1e6, float64(c.CeilingBits)/1e6))
+	}
+	return nil
 }
 
 // calibrateAgain measures the ceilings once more after the last cell.

@@ -27,6 +27,7 @@ import (
 	"piecebench/netem/link"
 	"piecebench/piece"
 	"piecebench/version"
+	"piecebench/wholefile"
 )
 
 // Options are what a run needs beside its settings.
@@ -89,16 +90,18 @@ func Run(ctx context.Context, s settings.Settings, o Options) error {
 		status:   status,
 		pusher:   pusher,
 	}
-	if err := r.open(); err != nil {
+	unlock, err := r.open(ctx)
+	if err != nil {
 		return err
 	}
+	defer unlock()
 	r.status.dashboard(o.Grafana, r.results)
 	err = r.run(ctx)
 	r.pusher.Push(r.results)
 	r.status.clear()
-	if len(r.results.Cells) == 0 {
+	if r.empty() {
 		if ctx.Err() != nil {
-			err = fmt.Errorf("%w before the first cell was complete: nothing to keep", ErrInterrupted)
+			err = fmt.Errorf("%w before anything was measured: nothing to keep", ErrInterrupted)
 		}
 		return errors.Join(err, os.RemoveAll(o.Out))
 	}
@@ -152,26 +155,20 @@ type sweep struct {
 	status   *status
 	results  *result.Run
 	pusher   *series.Pusher // nil without a Prometheus
+	session  string         // before the names of the servers' logs; empty in the first
 }
 
-// open makes the run's folder, or reads the run that is resumed.
-func (r *sweep) open() error {
+// open makes the run's folder, or reads the run that is resumed, and keeps it for
+// this process until unlock is called.
+func (r *sweep) open(ctx context.Context) (unlock func(), err error) {
 	if r.options.Resume {
-		run, err := result.Load(r.options.Out)
-		if err != nil {
-			return err
-		}
-		for name, value := range run.Settings {
-			if now := r.settings.Text[name]; now != value {
-				return fmt.Errorf("run %s was made with %s=%s, not %s: give the same settings to resume it", r.options.Out, name, value, now)
-			}
-		}
-		run.Finished = nil
-		r.results = run
-		return nil
+		return r.resume(ctx)
 	}
 	if _, err := result.Create(filepath.Dir(r.options.Out), filepath.Base(r.options.Out)); err != nil {
-		return err
+		return nil, err
+	}
+	if unlock, err = result.Lock(r.options.Out); err != nil {
+		return nil, err
 	}
 	r.results = &result.Run{
 		Schema:      result.SchemaVersion,
@@ -182,7 +179,18 @@ func (r *sweep) open() error {
 		Fingerprint: fingerprint.Collect(r.parts()),
 		Planned:     len(r.cells),
 	}
-	return r.results.Save(r.options.Out)
+	if err := r.results.Save(r.options.Out); err != nil {
+		unlock()
+		return nil, errors.Join(err, os.RemoveAll(r.options.Out))
+	}
+	return unlock, nil
+}
+
+// empty says whether a new run holds nothing that anybody would want to see: no
+// measurement, and no log of an attempt at one.
+func (r *sweep) empty() bool {
+	logs, err := os.ReadDir(filepath.Join(r.options.Out, "logs"))
+	return !r.options.Resume && len(r.results.Calibrations) == 0 && len(r.results.Cells) == 0 && err == nil && len(logs) == 0
 }
 
 // parts are what the fingerprint describes.
@@ -249,7 +257,7 @@ func (r *sweep) cell(ctx context.Context, c plan.Cell, left time.Duration) error
 		return err
 	}
 	if err := r.checkLink(ctx); err != nil {
-		return errors.Join(err, record.Remove(filepath.Join(r.options.Out, measured.Records)))
+		return errors.Join(err, setup.SetAside(c))
 	}
 	r.judge(&measured, c)
 	r.results.Cells = append(r.results.Cells, measured)
@@ -289,15 +297,16 @@ func (r *sweep) close(whole bool) error {
 		now := time.Now().UTC()
 		r.results.Finished = &now
 	}
-	return errors.Join(r.save(), copyLogs(r.options.ServerLog, filepath.Join(r.options.Out, "logs")), report.Write(r.options.Out))
+	return errors.Join(r.save(), r.copyLogs(), report.Write(r.options.Out))
 }
 
-// copyLogs copies the servers' logs into the run.
-func copyLogs(from, to string) error {
-	if from == "" {
+// copyLogs copies the servers' logs into the run, those of a resumed run beside
+// what is there.
+func (r *sweep) copyLogs() error {
+	if r.options.ServerLog == "" {
 		return nil
 	}
-	logs, err := filepath.Glob(filepath.Join(from, "*.log"))
+	logs, err := filepath.Glob(filepath.Join(r.options.ServerLog, "*.log"))
 	if err != nil {
 		return err
 	}
@@ -306,7 +315,7 @@ func copyLogs(from, to string) error {
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(to, filepath.Base(name)), data, 0o644); err != nil {
+		if err := wholefile.Write(filepath.Join(r.options.Out, "logs", r.session+filepath.Base(name)), data, 0o644); err != nil {
 			return err
 		}
 	}

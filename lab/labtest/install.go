@@ -4,6 +4,7 @@ package labtest
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -19,6 +20,14 @@ import (
 func Install(t *testing.T, programs ...string) string {
 	t.Helper()
 	root := t.TempDir()
+	if err := InstallInto(root, programs...); err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+// InstallInto is Install into a folder that many tests share.
+func InstallInto(root string, programs ...string) error {
 	checkout := checkout()
 	for _, program := range programs {
 		source := "./cmd/" + program
@@ -28,15 +37,15 @@ func Install(t *testing.T, programs ...string) string {
 		build := exec.Command("go", "build", "-o", filepath.Join(root, "bin", program), source)
 		build.Dir = checkout
 		if out, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("building %s: %v\n%s", program, err, out)
+			return fmt.Errorf("building %s: %w\n%s", program, err, out)
 		}
 	}
 	for _, part := range []string{"k6", "nginx", "dashboards"} {
 		if err := os.Symlink(filepath.Join(checkout, part), filepath.Join(root, part)); err != nil {
-			t.Fatal(err)
+			return err
 		}
 	}
-	return root
+	return nil
 }
 
 func checkout() string {

@@ -104,10 +104,15 @@ type Proc struct {
 	// ThreadSeconds is the CPU time of each thread, by its number: one thread
 	// that is always busy limits a server on any number of CPUs.
 	ThreadSeconds map[int]float64 `json:"thread_seconds,omitempty"`
-	// Problem says why there are no processes, for example that they are in
-	// another PID namespace; empty when all is well.
+	// Stopped says that one of them is stopped, by SIGSTOP or a debugger.
+	Stopped bool `json:"stopped,omitempty"`
+	// Problem says why there are no processes: NothingListens, or for example that
+	// they are in another PID namespace; empty when all is well.
 	Problem string `json:"problem,omitempty"`
 }
+
+// NothingListens is the Problem of a port without a server.
+const NothingListens = "nothing listens on this port"
 
 // Sockets is what TCP says of the established connections to one port of the
 // servers at one moment, summed over them, the answer of GET /sockets?port=N.

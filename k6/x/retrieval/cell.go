@@ -35,6 +35,7 @@ type cell struct {
 	sizes    []int64    // by piece
 
 	begin    sync.Once
+	started  time.Time // of the scenario, with the monotonic clock
 	window   record.Window
 	records  *record.Writer  // nil without
 	progress *progressWriter // nil without
@@ -46,7 +47,7 @@ type cell struct {
 	mu      sync.Mutex
 	clients []*client
 
-	active, ok, failed, cut atomic.Int64
+	requesting, active, ok, failed, cut atomic.Int64 // requesting: clients that have made a request
 }
 
 func newCell(o options, p *process, env *common.InitEnvironment) (*cell, error) {
@@ -86,7 +87,8 @@ func newCell(o options, p *process, env *common.InitEnvironment) (*cell, error) 
 // known, and k6 past everything that can make it stop before.
 func (c *cell) start(scenario *lib.ScenarioState) error {
 	c.begin.Do(func() {
-		from := scenario.StartTime.Add(c.opts.warmup)
+		c.started = scenario.StartTime
+		from := c.started.Add(c.opts.warmup)
 		c.window.StartNs = from.UnixNano()
 		if c.opts.duration > 0 {
 			c.window.EndNs = from.Add(c.opts.duration).UnixNano()
@@ -123,6 +125,7 @@ func (c *cell) tick() {
 	for {
 		select {
 		case now := <-ticker.C:
+			c.check(clockSet(now.Round(0).Sub(c.started.Round(0)), now.Sub(c.started)))
 			c.pushData(now)
 			c.tell(false)
 			if c.records != nil {
@@ -141,13 +144,15 @@ func (c *cell) tell(done bool) {
 	}
 	p := record.Progress{
 		UnixNs:      time.Now().UnixNano(),
+		Start:       c.started.UnixNano(),
 		WindowStart: c.window.StartNs,
 		WindowEnd:   c.window.EndNs,
+		Clients:     c.requesting.Load(),
 		Active:      c.active.Load(),
 		OK:          c.ok.Load(),
 		Failed:      c.failed.Load(),
 		Cut:         c.cut.Load(),
-		Done:        done,
+		Done:        done && c.failure.Load() == nil,
 	}
 	c.mu.Lock()
 	for _, cl := range c.clients {
@@ -157,12 +162,26 @@ func (c *cell) tell(done bool) {
 	c.check(c.progress.write(p))
 }
 
-// check keeps the first error of writing: a test whose records are incomplete
-// must not go on as if they were not.
+// check keeps the first error: a test whose records are incomplete or wrong must
+// not go on as if they were not.
 func (c *cell) check(err error) {
 	if err != nil && c.failure.CompareAndSwap(nil, &err) {
-		c.logger.WithError(err).Error("retrieval: results cannot be written, the test ends")
+		c.logger.WithError(err).Error("retrieval: the records are no use, the test ends")
 	}
+}
+
+// clockTolerance is what the wall clock may gain or lose on the monotonic one
+// during a test. NTP corrects it by 0.5 ms a second at most.
+const clockTolerance = 100 * time.Millisecond
+
+// clockSet returns an error when the wall clock, from which records and window
+// have their times, was set: then it went on by another time than the monotonic one.
+func clockSet(wall, monotonic time.Duration) error {
+	by := wall - monotonic
+	if by.Abs() <= clockTolerance {
+		return nil
+	}
+	return fmt.Errorf("this machine's clock was set by %s during the test: its times are no use", by.Round(time.Millisecond))
 }
 
 // close completes the files. It is called at the end of the test, once or
@@ -180,10 +199,12 @@ func (c *cell) close() {
 		close(c.stop)
 	}
 	<-c.stopped
+	now := time.Now()
+	c.check(clockSet(now.Round(0).Sub(c.started.Round(0)), now.Sub(c.started)))
 	// A test that ends before its window does, because each client has made its
 	// requests, ends the window.
-	if now := time.Now().UnixNano(); c.window.EndNs == 0 || now < c.window.EndNs {
-		c.window.EndNs = now
+	if c.window.EndNs == 0 || now.UnixNano() < c.window.EndNs {
+		c.window.EndNs = now.UnixNano()
 	}
 	if c.records != nil {
 		c.check(c.records.Close(c.window))

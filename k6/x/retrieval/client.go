@@ -27,6 +27,7 @@ type client struct {
 	sequence *draw.Sequence
 	number   uint64
 	samples  *sampler
+	asked    bool                           // has made a request
 	tags     atomic.Pointer[metrics.TagSet] // of the running iteration
 }
 
@@ -126,6 +127,10 @@ func pause(ctx context.Context, d time.Duration) {
 
 func (c *client) request(ctx context.Context, state *lib.State) *Response {
 	cell := c.cell
+	if !c.asked {
+		c.asked = true
+		cell.requesting.Add(1)
+	}
 	next := c.sequence.Next()
 	p := cell.manifest.Pieces[next.Piece]
 	req := httpget.Request{

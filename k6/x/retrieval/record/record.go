@@ -52,12 +52,14 @@ const (
 // extension writes once a second, and once at start and end.
 type Progress struct {
 	UnixNs      int64 `json:"unix_ns"`
+	Start       int64 `json:"start_unix_ns"`        // of the scenario, and so of the warm-up; the same on every line
 	WindowStart int64 `json:"window_start_unix_ns"` // the same on every line
 	WindowEnd   int64 `json:"window_end_unix_ns"`   // on the last line as it was, before that as planned
 	Bytes       int64 `json:"bytes"`                // body bytes received since the start, all requests
+	Clients     int64 `json:"clients"`              // that have made a request
 	Active      int64 `json:"active"`               // requests running now
 	OK          int64 `json:"ok"`                   // finished requests since the start
 	Failed      int64 `json:"failed"`
 	Cut         int64 `json:"cut"`
-	Done        bool  `json:"done,omitempty"` // the last line
+	Done        bool  `json:"done,omitempty"` // the last line, after the records: they are complete
 }

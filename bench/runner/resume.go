@@ -1,0 +1,85 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"piecebench/bench/fingerprint"
+	"piecebench/bench/result"
+	"piecebench/bench/settings"
+)
+
+// resume reads the run that is to be completed. It refuses a run that was made with
+// other settings, another dataset, machine or version: one run is one comparison,
+// and all its cells must have been able to come out the same.
+func (r *sweep) resume(ctx context.Context) (unlock func(), err error) {
+	run, err := result.Load(r.options.Out)
+	if err != nil {
+		return nil, err
+	}
+	now := fingerprint.Collect(r.parts())
+	differing := slices.Concat(
+		differences(measuring(run.Settings), measuring(r.settings.Text)),
+		differences(run.Fingerprint, now),
+	)
+	backend, err := r.backend(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range run.Calibrations {
+		if backend != "" && c.Backend != "" && c.Backend != backend {
+			differing = append(differing, fmt.Sprintf("delay of %s by: %s then, %s now", c.Link, c.Backend, backend))
+		}
+	}
+	if len(differing) > 0 {
+		return nil, fmt.Errorf("run %s cannot be completed: what it was made with is not what is here (%s). "+
+			"Give it the same settings, dataset, machine and versions, or leave RESUME away and measure anew", r.options.Out, strings.Join(differing, "; "))
+	}
+	if unlock, err = result.Lock(r.options.Out); err != nil {
+		return nil, err
+	}
+	run.Finished = nil
+	r.results = run
+	r.session = "resumed-" + time.Now().UTC().Format("20060102T150405Z") + "-"
+	return unlock, nil
+}
+
+// measuring returns the settings that what is measured depends on.
+func measuring(all map[string]string) map[string]string {
+	all = maps.Clone(all)
+	maps.DeleteFunc(all, func(name, _ string) bool { return slices.Contains(settings.PriceVariables, name) })
+	return all
+}
+
+// backend returns the link agent's, empty without one.
+func (r *sweep) backend(ctx context.Context) (string, error) {
+	if r.agent == nil {
+		return "", nil
+	}
+	state, err := r.agent.Link(ctx)
+	return state.Backend, err
+}
+
+// differences lists the names whose values were others then than they are now.
+func differences(then, now map[string]string) []string {
+	var list []string
+	all := maps.Clone(now)
+	maps.Copy(all, then)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if then[name] != now[name] {
+			list = append(list, fmt.Sprintf("%s: %s then, %s now", name, quoted(then[name]), quoted(now[name])))
+		}
+	}
+	return list
+}
+
+func quoted(value string) string {
+	if value == "" {
+		return "nothing known"
+	}
+	return fmt.Sprintf("%q", value)
+}
