@@ -17,6 +17,7 @@ import (
 	"piecebench/k6/x/retrieval/record"
 	"piecebench/piece"
 	"piecebench/piece/bytesize"
+	"piecebench/plain"
 )
 
 // flushEvery is how often records and progress are written, and live bytes
@@ -67,7 +68,7 @@ func newCell(o options, p *process, env *common.InitEnvironment) (*cell, error) 
 		}
 		u, err := url.Parse(strings.ReplaceAll(o.url, "{piece}", p.CID))
 		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-			return nil, fmt.Errorf("url %s: want http://host/... or https://host/...", o.url)
+			return nil, fmt.Errorf("url %s: want http://host/... or https://host/...", plain.URL(o.url))
 		}
 		c.urls = append(c.urls, u)
 		c.sizes = append(c.sizes, size)

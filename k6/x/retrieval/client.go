@@ -3,18 +3,21 @@ package retrieval
 import (
 	"context"
 	"errors"
+	"net"
 	"sync/atomic"
 	"time"
 
 	"go.k6.io/k6/errext"
 	"go.k6.io/k6/js/modules"
 	"go.k6.io/k6/lib"
+	"go.k6.io/k6/lib/netext"
 	"go.k6.io/k6/metrics"
 
 	"piecebench/k6/x/retrieval/draw"
 	"piecebench/k6/x/retrieval/httpget"
 	"piecebench/k6/x/retrieval/record"
 	"piecebench/piece/verify"
+	"piecebench/plain"
 )
 
 // client is a Client of one VU.
@@ -89,6 +92,7 @@ func (c *client) join(ctx context.Context, state *lib.State) error {
 	o := c.cell.opts
 	cfg := httpget.Config{
 		Dial:         state.Dialer.DialContext,
+		Unwrap:       unwrap,
 		TLS:          state.TLSConfig,
 		UserAgent:    state.Options.UserAgent.String,
 		Fresh:        o.fresh || state.Options.NoConnectionReuse.Bool,
@@ -103,9 +107,17 @@ func (c *client) join(ctx context.Context, state *lib.State) error {
 	}
 	c.get = httpget.New(cfg)
 	c.number = state.VUIDGlobal
-	c.samples = newSampler(state, o.url)
+	c.samples = newSampler(state, plain.URL(o.url))
 	c.sequence = c.cell.join(c, c.number)
 	return nil
+}
+
+// unwrap returns the connection below k6's, and k6's counter.
+func unwrap(nc net.Conn) (net.Conn, *int64) {
+	if k, ok := nc.(*netext.Conn); ok {
+		return k.Conn, k.BytesRead
+	}
+	return nc, new(int64)
 }
 
 // spread waits for this client's turn to start.

@@ -33,8 +33,8 @@ func newSampler(state *lib.State, name string) *sampler {
 }
 
 // request returns the samples of one finished request, as k6's http module
-// makes them: http_req_duration is sending + waiting + receiving, without
-// connecting.
+// makes them: http_req_duration is waiting + receiving, without connecting.
+// Sending is a part of waiting.
 func (s *sampler) request(base metrics.TagsAndMeta, r *httpget.Result) metrics.SampleContainer {
 	tags := s.tagsFor(base, r)
 	failed := 0.0
@@ -48,7 +48,7 @@ func (s *sampler) request(base metrics.TagsAndMeta, r *httpget.Result) metrics.S
 		value  float64
 	}{
 		{m.HTTPReqs, 1},
-		{m.HTTPReqDuration, metrics.D(r.Sending + waiting + r.Receiving)},
+		{m.HTTPReqDuration, metrics.D(waiting + r.Receiving)},
 		{m.HTTPReqBlocked, metrics.D(r.Blocked)},
 		{m.HTTPReqConnecting, metrics.D(time.Duration(r.ConnectNs))},
 		{m.HTTPReqTLSHandshaking, metrics.D(time.Duration(r.TLSNs))},

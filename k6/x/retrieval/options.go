@@ -13,6 +13,7 @@ import (
 
 	"piecebench/k6/x/retrieval/draw"
 	"piecebench/piece/bytesize"
+	"piecebench/plain"
 )
 
 // options are the argument of new Client({...}). Values may be strings, as the
@@ -105,7 +106,7 @@ func parseOptions(rt *sobek.Runtime, arg sobek.Value) (options, error) {
 	case o.url == "" || o.manifest == "":
 		return o, errors.New("new Client: url and manifest are required (k6 run -e URL=http://host/piece/{piece} -e MANIFEST=data/pieces.json)")
 	case !strings.Contains(o.url, "{piece}"):
-		return o, fmt.Errorf("new Client: url %s: no {piece} in it, which stands for the piece CID", o.url)
+		return o, fmt.Errorf("new Client: url %s: no {piece} in it, which stands for the piece CID", plain.URL(o.url))
 	}
 	return o, nil
 }

@@ -13,17 +13,19 @@ import (
 	"time"
 
 	"piecebench/k6/x/retrieval/record"
+	"piecebench/plain"
 )
 
 // Config is what all requests of a client have in common.
 type Config struct {
 	Dial         func(ctx context.Context, network, addr string) (net.Conn, error)
-	TLS          *tls.Config // for https URLs; nil is the default
+	Unwrap       func(net.Conn) (nc net.Conn, received *int64) // what Dial has wrapped, and its counter of received bytes; nil: nothing
+	TLS          *tls.Config                                   // for https URLs; nil is the default
 	UserAgent    string
 	Fresh        bool          // a new connection for every request
 	MaxRedirects int           // 0: a redirect is an answer
 	Timeout      time.Duration // of a whole request; 0 for none
-	Stall        time.Duration // without a byte; 0 for none
+	Stall        time.Duration // without a byte, a connection or a TLS session; 0 for none
 	WindowStart  time.Time     // the measured window
 	WindowEnd    time.Time     // a request that ends after it is cut; zero for no end
 }
@@ -44,6 +46,15 @@ func (c *Client) Received() int64 { return c.received.Load() }
 
 // Over reports whether the measured window has ended.
 func (c *Client) Over() bool { return !c.WindowEnd.IsZero() && time.Now().After(c.WindowEnd) }
+
+// wall is t as Unix nanoseconds, by the wall clock as it was when the window was
+// set: a clock that is set while requests run moves none of them out of it.
+func (c *Client) wall(t time.Time) int64 {
+	if c.WindowStart.IsZero() {
+		return t.UnixNano()
+	}
+	return c.WindowStart.UnixNano() + int64(t.Sub(c.WindowStart))
+}
 
 // Close closes the connections that are kept.
 func (c *Client) Close() {
@@ -71,8 +82,9 @@ type Result struct {
 	record.Request
 	End time.Time
 	// Blocked is the time until there was a connection, new or kept; Sending
-	// that of writing the request, Receiving that from the first response byte
-	// to the end. Of a redirected request the last two are those of its last hop.
+	// that of writing the request, which the time to the first byte includes;
+	// Receiving that from the first response byte to the end. Of a redirected
+	// request they are those of its last hop.
 	Blocked, Sending, Receiving time.Duration
 }
 
@@ -89,13 +101,13 @@ func (c *Client) Get(ctx context.Context, r Request) Result {
 		res.Receiving = end.Sub(x.firstByte)
 	}
 	switch {
-	case c.Over():
+	case !c.WindowEnd.IsZero() && end.After(c.WindowEnd):
 		res.Outcome = string(record.Cut)
 	case err == nil:
 		res.Outcome = string(record.OK)
 	default:
 		outcome, text := classify(ctx, err)
-		res.Outcome, res.Error = string(outcome), text
+		res.Outcome, res.Error = string(outcome), plain.Line(text)
 	}
 	return x.res
 }

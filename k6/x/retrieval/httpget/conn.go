@@ -5,10 +5,10 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
+	"net/netip"
 	"net/url"
+	"piecebench/k6/x/retrieval/record"
 	"time"
-
-	"go.k6.io/k6/lib/netext"
 )
 
 // headBuffer holds a response head and, until it is taken, the start of the body.
@@ -35,6 +35,23 @@ func (c *conn) Read(p []byte) (int, error) {
 
 func (c *conn) close() { c.nc.Close() }
 
+// quiet reports whether a kept connection can take another request: the server
+// has neither closed it nor sent anything unasked.
+func (c *conn) quiet() bool {
+	if c.raw == nil || !c.tls {
+		return c.raw == nil || c.raw.quiet()
+	}
+	if !c.raw.quiet() {
+		return false
+	}
+	// TLS reads ahead: what is unasked may be with it already. The deadline has
+	// it read no further.
+	c.nc.SetReadDeadline(past)
+	var b [1]byte
+	n, err := c.nc.Read(b[:])
+	return n == 0 && isTimeout(err)
+}
+
 // connKey names what a connection can be kept for.
 func connKey(u *url.URL) string { return u.Scheme + "://" + hostPort(u) }
 
@@ -48,29 +65,90 @@ func hostPort(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), "80")
 }
 
-// dial opens a connection and returns how long TCP (with DNS) and TLS took.
-func (c *Client) dial(ctx context.Context, u *url.URL) (_ *conn, tcp, tlsTime time.Duration, err error) {
-	start := time.Now()
-	nc, err := c.Dial(ctx, "tcp", hostPort(u))
-	tcp = time.Since(start)
+// dial opens a connection.
+func (x *exchange) dial(u *url.URL) (*conn, error) {
+	var nc net.Conn
+	err := x.phase("connect", &x.res.ConnectNs, func(ctx context.Context) (err error) {
+		nc, err = x.client.open(ctx, u)
+		return err
+	})
 	if err != nil {
-		return nil, tcp, 0, err
+		return nil, err
 	}
-	cn := &conn{key: connKey(u), nc: nc, tls: u.Scheme == "https", raw: newRawConn(unwrap(nc))}
-	if cn.tls {
-		if cn.raw != nil {
-			nc = ciphertext{nc, cn.raw}
+	c := &conn{key: connKey(u), nc: nc, tls: u.Scheme == "https", raw: newRawConn(x.client.unwrap(nc))}
+	if c.tls {
+		if c.raw != nil {
+			nc = ciphertext{nc, c.raw}
 		}
-		start = time.Now()
-		cn.nc, err = handshake(ctx, nc, c.TLS, u.Hostname())
-		tlsTime = time.Since(start)
+		err := x.phase("TLS", &x.res.TLSNs, func(ctx context.Context) (err error) {
+			c.nc, err = handshake(ctx, nc, x.client.TLS, u.Hostname())
+			return err
+		})
 		if err != nil {
 			nc.Close()
-			return nil, tcp, tlsTime, err
+			return nil, err
 		}
 	}
-	cn.br = bufio.NewReaderSize(cn, headBuffer)
-	return cn, tcp, tlsTime, nil
+	c.br = bufio.NewReaderSize(c, headBuffer)
+	return c, nil
+}
+
+// phase runs a step of connecting, which may take as long as a server may be
+// silent, and sets ns to its time.
+func (x *exchange) phase(name string, ns *int64, step func(context.Context) error) error {
+	start := time.Now()
+	until := x.deadline
+	if stall := x.client.Stall; stall > 0 && (until.IsZero() || start.Add(stall).Before(until)) {
+		until = start.Add(stall)
+	}
+	ctx := x.ctx
+	if !until.IsZero() {
+		var cancel func()
+		ctx, cancel = context.WithDeadline(ctx, until)
+		defer cancel()
+	}
+	err := step(ctx)
+	*ns = int64(time.Since(start))
+	switch {
+	case err == nil:
+		return nil
+	case x.ctx.Err() != nil:
+		return errCut
+	case until.IsZero() || time.Now().Before(until):
+		return failAs(record.Connect, name, err)
+	case until.Equal(x.deadline):
+		return x.timeout()
+	}
+	return fail(record.Connect, "%s: not done after %s", name, x.client.Stall)
+}
+
+// open connects to u's server. It returns when ctx is done, though the dialer of
+// k6 is not to be stopped while it looks up a name.
+func (c *Client) open(ctx context.Context, u *url.URL) (net.Conn, error) {
+	if _, err := netip.ParseAddr(u.Hostname()); err == nil {
+		return c.Dial(ctx, "tcp", hostPort(u))
+	}
+	type dialled struct {
+		nc  net.Conn
+		err error
+	}
+	done := make(chan dialled)
+	go func() {
+		nc, err := c.Dial(ctx, "tcp", hostPort(u))
+		select {
+		case done <- dialled{nc, err}:
+		case <-ctx.Done():
+			if err == nil {
+				nc.Close()
+			}
+		}
+	}()
+	select {
+	case d := <-done:
+		return d.nc, d.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // ciphertext is the connection under TLS, read in batches.
@@ -94,11 +172,11 @@ func handshake(ctx context.Context, nc net.Conn, cfg *tls.Config, host string) (
 	return tc, tc.HandshakeContext(ctx)
 }
 
-// unwrap returns the connection below k6's, whose counter of received bytes
-// must be kept right when that connection is read directly.
-func unwrap(nc net.Conn) (net.Conn, *int64) {
-	if k, ok := nc.(*netext.Conn); ok {
-		return k.Conn, k.BytesRead
+// unwrap returns the connection that can be read directly, and the counter of
+// received bytes that must then be kept right.
+func (c *Client) unwrap(nc net.Conn) (net.Conn, *int64) {
+	if c.Unwrap == nil {
+		return nc, new(int64)
 	}
-	return nc, new(int64)
+	return c.Unwrap(nc)
 }

@@ -2,6 +2,7 @@ package httpget
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"io"
 	"net/http"
@@ -15,6 +16,9 @@ import (
 
 // maxHead is the most that a response head may take, in bytes.
 const maxHead = 64 << 10
+
+// maxIdle is how many connections a client keeps: redirects may lead anywhere.
+const maxIdle = 16
 
 // batchPatience is how long bytes may lie in the socket because they are fewer
 // than a batch: live progress, and stalls, are known to within that.
@@ -31,6 +35,7 @@ type exchange struct {
 	req      Request
 	res      Result
 	start    time.Time
+	hop      time.Time // when the running hop began: start, unless redirected
 	deadline time.Time // zero for none
 
 	c         *conn
@@ -47,7 +52,8 @@ func newExchange(ctx context.Context, c *Client, r Request) *exchange {
 	if c.Timeout > 0 {
 		x.deadline = x.start.Add(c.Timeout)
 	}
-	x.res.StartUnixNs = x.start.UnixNano()
+	x.hop = x.start
+	x.res.StartUnixNs = c.wall(x.start)
 	x.res.Offset, x.res.Length = r.Offset, r.Length
 	return x
 }
@@ -65,10 +71,21 @@ func (x *exchange) run() error {
 			release(err == nil && !resp.Close)
 			return err
 		}
-		x.res.Redirects++
 		u = next
 		release(x.skip(resp))
+		x.nextHop()
 	}
+}
+
+// nextHop forgets the answer that redirected: what the record says of a phase,
+// or of an answer, is the last hop's.
+func (x *exchange) nextHop() {
+	x.hop, x.firstByte = time.Now(), time.Time{}
+	r := &x.res
+	r.Redirects++
+	r.RedirectNs = int64(x.hop.Sub(x.start))
+	r.ConnectNs, r.TLSNs, r.TTFBNs, r.Status, r.HTTP = 0, 0, 0, 0, ""
+	r.Sending = 0
 }
 
 // roundTrip sends the request to u and reads the head of the answer. On
@@ -82,7 +99,7 @@ func (x *exchange) roundTrip(u *url.URL) (*http.Response, func(keep bool), error
 		stop := context.AfterFunc(x.ctx, func() { c.nc.SetDeadline(past) })
 		release := func(keep bool) {
 			c.x = nil
-			if stop() && keep && !x.client.Fresh && c.br.Buffered() == 0 {
+			if stop() && keep && !x.client.Fresh && c.br.Buffered() == 0 && len(x.client.idle) < maxIdle {
 				c.used = true
 				x.client.idle[c.key] = c
 				return
@@ -94,9 +111,10 @@ func (x *exchange) roundTrip(u *url.URL) (*http.Response, func(keep bool), error
 			return resp, release, nil
 		}
 		release(false)
-		// A server may close a kept connection at the moment it is used again.
-		// RFC 9112, 9.3.1 lets a client repeat the request then, and all do.
-		if !c.used || !x.firstByte.IsZero() || !hungUp(err) {
+		// A server may close a kept connection, or say something unasked, at the
+		// moment it is used again. RFC 9112, 9.3.1 lets a client repeat the
+		// request then, and all do.
+		if !c.used || !x.firstByte.IsZero() || !hungUp(err) && !errors.Is(err, errUnasked) {
 			return nil, nil, err
 		}
 	}
@@ -104,37 +122,22 @@ func (x *exchange) roundTrip(u *url.URL) (*http.Response, func(keep bool), error
 
 // connect sets x.c to a kept connection, or a new one.
 func (x *exchange) connect(u *url.URL) error {
-	defer func() { x.res.Blocked = time.Since(x.start) }()
+	defer func() { x.res.Blocked = time.Since(x.hop) }()
+	x.res.Reused = false
 	key := connKey(u)
 	if c := x.client.idle[key]; c != nil {
 		delete(x.client.idle, key)
-		if c.raw == nil || c.raw.quiet() {
+		if c.quiet() {
 			x.use(c)
 			return nil
 		}
 		c.close()
 	}
-	ctx := x.ctx
-	if !x.deadline.IsZero() {
-		var cancel func()
-		ctx, cancel = context.WithDeadline(ctx, x.deadline)
-		defer cancel()
-	}
-	c, tcp, tls, err := x.client.dial(ctx, u)
-	x.res.ConnectNs += int64(tcp)
-	x.res.TLSNs += int64(tls)
-	switch {
-	case err == nil:
+	c, err := x.dial(u)
+	if err == nil {
 		x.use(c)
-		return nil
-	case x.ctx.Err() != nil:
-		return errCut
-	case ctx.Err() != nil:
-		return x.timeout()
-	case tls > 0:
-		return failAs(record.Connect, "TLS", err)
 	}
-	return failAs(record.Connect, "connect", err)
+	return err
 }
 
 func (x *exchange) use(c *conn) {
@@ -142,34 +145,42 @@ func (x *exchange) use(c *conn) {
 	x.res.Reused = c.used
 }
 
+// errUnasked is an answer that the server sent before it can have had the request.
+var errUnasked = &failure{outcome: record.Status, text: "bytes that came before the server had the request"}
+
 // send writes the request and reads the response head.
 func (x *exchange) send(u *url.URL) (*http.Response, error) {
-	x.firstByte = time.Time{}
+	c := x.c
 	x.lastByte = time.Now()
-	if err := x.arm(x.c.nc.SetDeadline); err != nil {
+	if err := x.arm(c.nc.SetDeadline); err != nil {
 		return nil, err
 	}
-	begin := x.lastByte
-	_, err := x.c.nc.Write(x.head(u))
-	written := time.Now()
-	x.res.Sending = written.Sub(begin)
+	x.headLeft, x.headErr = maxHead, nil
+	if c.raw != nil {
+		x.before = c.raw.total
+	}
+	head := x.head(u)
+	// TTFB counts from before the write: after it, whoever waits for a CPU would
+	// look at the clock when the answer is already here.
+	begin := time.Now()
+	_, err := c.nc.Write(head)
+	x.res.Sending = time.Since(begin)
 	if err != nil {
 		if over := x.expired(err); over != nil {
 			err = over
 		}
 		return nil, failAs(record.Reset, "write", err)
 	}
-	x.headLeft, x.headErr = maxHead, nil
-	if x.c.raw != nil {
-		x.before = x.c.raw.total
-	}
-	if _, err := x.c.br.Peek(1); err != nil {
+	if _, err := c.br.Peek(1); err != nil {
 		return nil, failAs(record.Reset, "no response", err)
 	}
-	x.firstByte = x.lastByte
-	x.res.TTFBNs = int64(x.firstByte.Sub(written))
+	if c.raw != nil && c.raw.unacknowledged() {
+		return nil, errUnasked
+	}
+	x.firstByte = time.Now() // after that look, so that it is a round trip later at least
+	x.res.TTFBNs = int64(x.firstByte.Sub(begin))
 	for {
-		resp, err := http.ReadResponse(x.c.br, getRequest)
+		resp, err := http.ReadResponse(c.br, getRequest)
 		if err != nil && x.headErr != nil { // and not what the parser made of the part it had
 			return nil, failAs(record.Reset, "response head", x.headErr)
 		}
@@ -197,6 +208,11 @@ func (x *exchange) head(u *url.URL) []byte {
 	if x.client.UserAgent != "" {
 		b = append(b, "\r\nUser-Agent: "...)
 		b = append(b, x.client.UserAgent...)
+	}
+	if user := x.req.URL.User; user != nil && connKey(u) == connKey(x.req.URL) { // and no other server's
+		password, _ := user.Password()
+		b = append(b, "\r\nAuthorization: Basic "...)
+		b = base64.StdEncoding.AppendEncode(b, []byte(user.Username()+":"+password))
 	}
 	if !x.req.Whole {
 		b = append(b, "\r\nRange: bytes="...)

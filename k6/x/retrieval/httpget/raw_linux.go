@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // rawConn reads a TCP socket past net.Conn: to drop bytes in the kernel, to
@@ -174,8 +176,15 @@ func (r *rawConn) endBatches() {
 	}
 }
 
-// quiet reports whether a kept connection can take another request: the server
-// has neither closed it nor sent anything unasked.
+// unacknowledged reports whether the other end still has to acknowledge bytes.
+// What it sends once it has them acknowledges them.
+func (r *rawConn) unacknowledged() bool {
+	var n int
+	err := r.sock.Control(func(fd uintptr) { n, _ = unix.IoctlGetInt(int(fd), unix.SIOCOUTQ) })
+	return err == nil && n > 0
+}
+
+// quiet reports whether the socket is open and holds no byte.
 func (r *rawConn) quiet() bool {
 	quiet := false
 	err := r.sock.Control(func(fd uintptr) {

@@ -15,3 +15,4 @@ func (*rawConn) fill([]byte) (int, error)                    { panic("never made
 func (*rawConn) expect(int64)                                { panic("never made") }
 func (*rawConn) endBatches()                                 { panic("never made") }
 func (*rawConn) quiet() bool                                 { panic("never made") }
+func (*rawConn) unacknowledged() bool                        { panic("never made") }

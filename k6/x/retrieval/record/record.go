@@ -9,22 +9,24 @@ type Outcome string
 const (
 	OK      Outcome = "ok"      // right status, right headers, exactly the right number of bytes (and the right bytes, where verified)
 	Cut     Outcome = "cut"     // still running when the window closed: neither success nor failure
-	Connect Outcome = "connect" // no connection, or no TLS session
+	Connect Outcome = "connect" // no connection, or no TLS session, also within the stall timeout
 	Reset   Outcome = "reset"   // connection reset or closed before a complete response head
 	Timeout Outcome = "timeout" // deadline passed
-	Stalled Outcome = "stalled" // no byte for the stall timeout
+	Stalled Outcome = "stalled" // connected, and no byte for the stall timeout
 	Status  Outcome = "status"  // a status other than 200 (full) or 206 (range)
 	Range   Outcome = "range"   // Content-Range or length disagree with what was asked; a 200 for a Range is this
 	Short   Outcome = "short"   // the body ended, cleanly or by a reset, before its last byte
 	Corrupt Outcome = "corrupt" // a wrong byte
 )
 
-// Request is one request. Times are nanoseconds; a phase that did not happen is 0.
+// Request is one request. Times are nanoseconds; a phase that did not happen is
+// 0. Of a redirected request, connecting, TLS, TTFB, Status, HTTP and Reused are
+// those of its last hop, also where that has failed.
 type Request struct {
 	StartUnixNs int64  `parquet:"start_unix_ns"` // request start, wall clock (includes waiting for a connection)
 	ConnectNs   int64  `parquet:"connect_ns"`    // DNS and TCP connect
 	TLSNs       int64  `parquet:"tls_ns"`        // TLS handshake
-	TTFBNs      int64  `parquet:"ttfb_ns"`       // request written to first response byte; 0 if none came
+	TTFBNs      int64  `parquet:"ttfb_ns"`       // request about to be written to first response byte; 0 if none came
 	DurationNs  int64  `parquet:"duration_ns"`   // start to last byte, or to the failure or cut
 	Bytes       int64  `parquet:"bytes"`         // body bytes received
 	WindowBytes int64  `parquet:"window_bytes"`  // of these, received inside the measured window
@@ -39,6 +41,7 @@ type Request struct {
 	Redirects   int32  `parquet:"redirects"`     // redirects followed
 	Client      int32  `parquet:"client"`        // client (k6 VU) number, from 1
 	HTTP        string `parquet:"http,dict"`     // protocol of the response: HTTP/1.0, HTTP/1.1
+	RedirectNs  int64  `parquet:"redirect_ns"`   // start to the last hop's; 0 if not redirected
 }
 
 // Keys of the Parquet file's key-value metadata: the measured window, as

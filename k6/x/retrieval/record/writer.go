@@ -26,6 +26,13 @@ const groupRows = 128 << 10
 // Window is the measured window, in Unix nanoseconds.
 type Window struct{ StartNs, EndNs int64 }
 
+// maxErrors is how many different error texts the records of a cell hold. A
+// server can have each of its errors be another one, and they are held in memory.
+const maxErrors = 1000
+
+// OtherError is the text of the errors beyond.
+const OtherError = "another error, not kept: there were 1000 different ones before"
+
 // Writer writes the records of one cell to path. Until Close they are in
 // path.parts, where every flush adds one complete Parquet file by rename, so a
 // process that is killed loses only what it had not flushed. A Parquet file
@@ -37,6 +44,7 @@ type Writer struct {
 	rows  []Request
 	spare []Request
 	parts int
+	seen  map[string]bool // error texts
 }
 
 // Create prepares to write path. It refuses a path that holds records, or the
@@ -48,7 +56,7 @@ func Create(path string) (*Writer, error) {
 	if err := os.Mkdir(path+partsSuffix, 0o755); err != nil {
 		return nil, fmt.Errorf("records: %w", err)
 	}
-	return &Writer{path: path}, nil
+	return &Writer{path: path, seen: make(map[string]bool)}, nil
 }
 
 // CheckFree returns an error when something is at path, or the parts of an
@@ -68,7 +76,21 @@ func CheckFree(path string) error {
 func (w *Writer) Add(r *Request) {
 	w.mu.Lock()
 	w.rows = append(w.rows, *r)
+	if r.Error != "" {
+		w.rows[len(w.rows)-1].Error = w.known(r.Error)
+	}
 	w.mu.Unlock()
+}
+
+// known returns an error text as it is kept.
+func (w *Writer) known(text string) string {
+	if !w.seen[text] {
+		if len(w.seen) == maxErrors {
+			return OtherError
+		}
+		w.seen[text] = true
+	}
+	return text
 }
 
 // Flush writes the rows added since the last one as a part. It does nothing
