@@ -62,28 +62,30 @@ func (s *sample) detail() Detail {
 // Phases are where the time of a request went: means in milliseconds over the
 // requests that ended well, which add up to the mean of their durations.
 type Phases struct {
-	Requests int64
-	Connect  float64 // DNS and TCP; 0 on a connection that is used again
-	TLS      float64
-	Waiting  float64 // request written to first byte: TTFB
+	Requests  int64
+	Redirects float64 // all before the last hop; the other phases are the last hop's
+	Connect   float64 // DNS and TCP; 0 on a connection that is used again
+	TLS       float64
+	Waiting   float64 // TTFB
 	// Receiving is the rest: from the first byte to the last, and what little
 	// the generator itself took before the request was written.
 	Receiving float64
 }
 
 // Duration is the mean duration in milliseconds.
-func (p Phases) Duration() float64 { return p.Connect + p.TLS + p.Waiting + p.Receiving }
+func (p Phases) Duration() float64 { return p.Redirects + p.Connect + p.TLS + p.Waiting + p.Receiving }
 
 // phaseSums are nanoseconds: whole numbers, whose sum does not depend on their
 // order.
-type phaseSums struct{ requests, connect, tls, waiting, duration int64 }
+type phaseSums struct{ requests, redirects, connect, tls, waiting, duration int64 }
 
 func (p *phaseSums) add(r record.Request) {
-	p.merge(phaseSums{1, r.ConnectNs, r.TLSNs, r.TTFBNs, r.DurationNs})
+	p.merge(phaseSums{1, r.RedirectNs, r.ConnectNs, r.TLSNs, r.TTFBNs, r.DurationNs})
 }
 
 func (p *phaseSums) merge(q phaseSums) {
 	p.requests += q.requests
+	p.redirects += q.redirects
 	p.connect += q.connect
 	p.tls += q.tls
 	p.waiting += q.waiting
@@ -95,6 +97,6 @@ func (p *phaseSums) mean() Phases {
 		return Phases{}
 	}
 	ms := func(sum int64) float64 { return float64(sum) / 1e6 / float64(p.requests) }
-	known := p.connect + p.tls + p.waiting
-	return Phases{p.requests, ms(p.connect), ms(p.tls), ms(p.waiting), max(0, ms(p.duration-known))}
+	known := p.redirects + p.connect + p.tls + p.waiting
+	return Phases{p.requests, ms(p.redirects), ms(p.connect), ms(p.tls), ms(p.waiting), max(0, ms(p.duration-known))}
 }

@@ -59,7 +59,7 @@ var facts = []fact{
 			return ""
 		}
 		parts := []string{}
-		for i, ms := range []float64{p.Connect, p.TLS, p.Waiting, p.Receiving} {
+		for i, ms := range phaseTimes(p) {
 			if ms > 0 {
 				parts = append(parts, phaseSegments[i].Name+" "+duration(ms))
 			}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"piecebench/bench/detail"
 	"piecebench/k6/x/retrieval/record"
 )
 
@@ -14,7 +15,7 @@ type segment struct{ Name, Colour string }
 
 // Segments, in colours after Okabe and Ito. Neighbours differ in lightness too.
 var (
-	phaseSegments   = []segment{{"connect", "#e69f00"}, {"TLS", "#cc79a7"}, {"waiting", "#0072b2"}, {"receiving", "#7cc4ec"}}
+	phaseSegments   = []segment{{"redirects", "#8a8f98"}, {"connect", "#e69f00"}, {"TLS", "#cc79a7"}, {"waiting", "#0072b2"}, {"receiving", "#7cc4ec"}}
 	outcomeSegments = []segment{
 		{string(record.OK), "#2f9e77"}, {string(record.Cut), "#b9c0ca"},
 		{string(record.Connect), "#8c2d04"}, {string(record.Reset), "#d55e00"}, {string(record.Timeout), "#e69f00"}, {string(record.Stalled), "#f0c75e"},
@@ -137,6 +138,11 @@ func (v *view) outcomesChart(m modeRows) chart {
 	return b.chart(segments, m, "Outcomes of requests, by clients and target")
 }
 
+// phaseTimes are the phases in the order of phaseSegments, in milliseconds.
+func phaseTimes(p detail.Phases) []float64 {
+	return []float64{p.Redirects, p.Connect, p.TLS, p.Waiting, p.Receiving}
+}
+
 // phasesChart is where the time of a request went, as shares of its duration.
 func (v *view) phasesChart(m modeRows) chart {
 	var b bars
@@ -147,7 +153,7 @@ func (v *view) phasesChart(m modeRows) chart {
 			}
 			p := f.detail.Pooled.Phases
 			var parts []part
-			for _, ms := range []float64{p.Connect, p.TLS, p.Waiting, p.Receiving} {
+			for _, ms := range phaseTimes(p) {
 				q := part{share: ms / max(1e-9, p.Duration())}
 				if ms > 0 {
 					q.text = fmt.Sprintf("%s (%s)", duration(ms), wholePercent(q.share))
@@ -158,5 +164,9 @@ func (v *view) phasesChart(m modeRows) chart {
 			b.add(v, r, t, parts)
 		}
 	}
-	return b.chart(phaseSegments, m, "Where the time of a request went, by clients and target")
+	segments := phaseSegments
+	if len(b.parts) > 0 && !slices.ContainsFunc(b.parts[0], func(p part) bool { return p.share > 0 }) { // mostly none is redirected
+		segments, b.parts = segments[1:], b.parts[1:]
+	}
+	return b.chart(segments, m, "Where the time of a request went, by clients and target")
 }

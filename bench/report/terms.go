@@ -32,7 +32,7 @@ var costTerm = term{"cost per TB", "of 10^12 bytes of payload, in the currency o
 	"that one takes at the cell’s goodput. Bytes of headers and retransmissions, which a bill may count too, are not in it; nor is anything but the prices given."}
 
 // phasesTerm is of the page, which alone shows phases.
-var phasesTerm = term{"connect, TLS, waiting, receiving", "where the time of an ok request went, in the mean. Waiting is TTFB; receiving is the rest of its duration. " +
+var phasesTerm = term{"connect, TLS, waiting, receiving", "where the time of an ok request went, in the mean. Waiting is TTFB; receiving is the rest of its duration. Of a redirected request these are its last hop’s, and redirects is all before. " +
 	"Cut requests, which are the longest, are not among them."}
 
 // terms are the words of this report.

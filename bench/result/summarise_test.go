@@ -142,6 +142,8 @@ func TestTTFBOfAnUnansweredRequestCountsFromWhenItWasWritten(t *testing.T) {
 	r := request(0, 12, 0, record.Cut)
 	r.ConnectNs, r.TLSNs = 3*second, second
 	wantQuantile(t, "ttfb p50", summarise(t, 1, r).TTFB.P50, 8000, true)
+	r.RedirectNs = 2 * second
+	wantQuantile(t, "redirected, ttfb p50", summarise(t, 1, r).TTFB.P50, 6000, true)
 }
 
 // Requests chosen by overlap with the window would be too long by tens of per

@@ -31,10 +31,11 @@ func (t Time) AddTo(s *stats.Survival) {
 func TimesOf(r record.Request, window record.Window) Times {
 	age := min(r.DurationNs, window.EndNs-r.StartUnixNs)
 	// The clock of a request that is still without a first byte started when it
-	// was written, so after connecting.
+	// was written, so after redirects and connecting.
 	connected := max(0, age-r.ConnectNs-r.TLSNs)
+	waited := max(0, connected-r.RedirectNs)
 	ok := !isCut(r, window) && r.Outcome == string(record.OK)
-	times := Times{TTFB: timeOf(connected, false), Duration: timeOf(age, ok), Transfer: timeOf(connected, ok)}
+	times := Times{TTFB: timeOf(waited, false), Duration: timeOf(age, ok), Transfer: timeOf(connected, ok)}
 	if r.TTFBNs > 0 {
 		// The first byte of an error, or of the wrong range, is not the first
 		// byte of what was asked for.

@@ -68,6 +68,7 @@ type timing struct {
 	TTFBNs      int64  `parquet:"ttfb_ns"`
 	DurationNs  int64  `parquet:"duration_ns"`
 	Outcome     string `parquet:"outcome,dict"`
+	RedirectNs  int64  `parquet:"redirect_ns"`
 }
 
 // Timings reads as Rows does, but only when requests started, how long they and
@@ -75,7 +76,7 @@ type timing struct {
 func (r *Reader) Timings() iter.Seq2[Request, error] {
 	return rows(r.files, func(t *timing) Request {
 		return Request{StartUnixNs: t.StartUnixNs, ConnectNs: t.ConnectNs, TLSNs: t.TLSNs, TTFBNs: t.TTFBNs,
-			DurationNs: t.DurationNs, Outcome: t.Outcome}
+			DurationNs: t.DurationNs, Outcome: t.Outcome, RedirectNs: t.RedirectNs}
 	})
 }
 

@@ -25,7 +25,7 @@ func sample(n int) []Request {
 			StartUnixNs: k, ConnectNs: 2 * k, TLSNs: 3 * k, TTFBNs: 4 * k, DurationNs: 5 * k,
 			Bytes: 6 * k, WindowBytes: 7 * k, Piece: fmt.Sprintf("baga%d", i%3), Offset: 8 * k, Length: 9 * k,
 			Status: int32(200 + i%300), Outcome: string(OK), Error: fmt.Sprintf("error %d", i%5),
-			Verified: i%2 == 0, Reused: i%3 == 0, Redirects: int32(i % 4), Client: int32(i % 1000), HTTP: "HTTP/1.1",
+			Verified: i%2 == 0, Reused: i%3 == 0, Redirects: int32(i % 4), Client: int32(i % 1000), HTTP: "HTTP/1.1", RedirectNs: 10 * k,
 		}
 	}
 	return rows
@@ -105,7 +105,7 @@ func TestTimingsAreThoseOfTheRows(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := Request{StartUnixNs: all[n].StartUnixNs, ConnectNs: all[n].ConnectNs, TLSNs: all[n].TLSNs,
-				TTFBNs: all[n].TTFBNs, DurationNs: all[n].DurationNs, Outcome: all[n].Outcome}
+				TTFBNs: all[n].TTFBNs, DurationNs: all[n].DurationNs, Outcome: all[n].Outcome, RedirectNs: all[n].RedirectNs}
 			if got != want {
 				t.Fatalf("row %d: %+v, want %+v", n, got, want)
 			}
@@ -266,5 +266,36 @@ func TestAddWhileFlushing(t *testing.T) {
 		if count[c] != each {
 			t.Fatalf("client %d has %d rows, want %d", c, count[c], each)
 		}
+	}
+}
+
+// A server can have each of its errors be another one.
+func TestDifferentErrorsAreBounded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.parquet")
+	w, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 5000
+	for i := range n {
+		w.Add(&Request{Outcome: string(Status), Error: fmt.Sprintf("error %d", i%(n/2))})
+		w.Add(&Request{Outcome: string(OK)})
+	}
+	if err := w.Close(Window{1, 2}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]int{}
+	for row, err := range r.Rows() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[row.Error]++
+	}
+	if len(texts) != maxErrors+2 || texts["error 0"] != 2 || texts[OtherError] != n-2*maxErrors || texts[""] != n {
+		t.Errorf("%d different errors, %d of them others; want %d, and 2 of each", len(texts), texts[OtherError], maxErrors)
 	}
 }
