@@ -1,0 +1,116 @@
+// Package contained runs the tests of a package where whatever they start dies
+// with them: also what has left its process group, and also when the tests end by
+// their time limit or by kill -9.
+package contained
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// A test binary runs three times: outside, as the first process of a PID
+// namespace, and for the tests. The kernel kills a namespace with its first process.
+const (
+	role     = "PIECEBENCH_CONTAINED"
+	first    = "first"
+	forTests = "tests"
+)
+
+// hidden are the folders of which the tests get empty ones of their own: ip keeps
+// the names of network namespaces in one, labs their state in the other.
+var hidden = []string{"/run/netns", "/run/piecebench"}
+
+// Run calls run, which runs the tests, and returns its exit code; for TestMain.
+// As root it calls run in a PID namespace, where the machine's labs and network
+// namespaces are not seen, and what the tests make of them goes with the tests.
+// Then it calls after, when everything that the tests started has died.
+func Run(run func() int, after ...func()) int {
+	switch os.Getenv(role) {
+	case forTests:
+		os.Unsetenv(role) // a test may run a test binary
+		return run()
+	case first:
+		return runFirst()
+	}
+	if os.Geteuid() != 0 {
+		return run()
+	}
+	// The signal comes when the thread dies that started the process.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	cmd := again(first)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		fmt.Fprintln(os.Stderr, "NOT contained: what these tests start may outlive them:", err)
+		return run()
+	}
+	_ = cmd.Wait() // its exit code says it
+	for _, f := range after {
+		f()
+	}
+	return code(cmd.ProcessState.Sys().(syscall.WaitStatus))
+}
+
+func again(as string) *exec.Cmd {
+	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
+	cmd.Args[0] = os.Args[0]
+	cmd.Env = append(os.Environ(), role+"="+as)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	return cmd
+}
+
+// runFirst is init in the PID namespace: it waits for whatever ends there.
+func runFirst() int {
+	err := mount()
+	cmd := again(forTests)
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "cannot contain the tests:", err)
+		return 2
+	}
+	for {
+		var status syscall.WaitStatus
+		switch pid, err := syscall.Wait4(-1, &status, 0, nil); {
+		case pid == cmd.Process.Pid:
+			return code(status)
+		case err != nil && err != syscall.EINTR:
+			fmt.Fprintln(os.Stderr, "waiting for the tests:", err)
+			return 2
+		}
+	}
+}
+
+// mount has /proc show this PID namespace, and hides what is to be hidden. Nothing
+// of it is seen outside.
+func mount() error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("make mounts private: %w", err)
+	}
+	if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
+		return fmt.Errorf("mount /proc: %w", err)
+	}
+	for _, dir := range hidden {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+		if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "mode=755"); err != nil {
+			return fmt.Errorf("mount %s: %w", dir, err)
+		}
+	}
+	return nil
+}
+
+func code(status syscall.WaitStatus) int {
+	if status.Signaled() {
+		fmt.Fprintln(os.Stderr, "the tests ended by", status.Signal())
+		return 2
+	}
+	return status.ExitStatus()
+}

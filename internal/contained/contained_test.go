@@ -1,0 +1,101 @@
+package contained
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"piecebench/internal/testneeds"
+)
+
+func TestMain(m *testing.M) { os.Exit(Run(m.Run)) }
+
+// TestThatHangs is what the other tests run: it leaves a process that has a
+// session of its own, and a network namespace, and does not end.
+func TestThatHangs(t *testing.T) {
+	if os.Getenv("TEST_THAT_HANGS") == "" {
+		return
+	}
+	if out, err := exec.Command("ip", "netns", "add", "left-behind").CombinedOutput(); err != nil {
+		t.Fatalf("ip netns add: %v: %s", err, out)
+	}
+	orphan := exec.Command("sh", "-c", "setsid sleep 1000 & echo started")
+	orphan.Stdout = os.Stdout
+	if err := orphan.Run(); err != nil {
+		t.Fatal(err)
+	}
+	select {}
+}
+
+func TestWhatATestStartsDiesWithIt(t *testing.T) {
+	testneeds.Root(t)
+	testneeds.Program(t, "ip")
+	for _, end := range []struct {
+		name string
+		args []string
+		end  func(*os.Process) error
+		says string
+	}{
+		{"at its time limit", []string{"-test.timeout=2s"}, func(*os.Process) error { return nil }, "test timed out after 2s"},
+		{"at kill -9", nil, (*os.Process).Kill, ""},
+	} {
+		t.Run(end.name, func(t *testing.T) {
+			// Its output ends when the last process that may write to it is dead.
+			read, write, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer read.Close()
+			cmd := exec.Command(os.Args[0], append([]string{"-test.run=^TestThatHangs$"}, end.args...)...)
+			cmd.Env = append(os.Environ(), "TEST_THAT_HANGS=yes")
+			var said strings.Builder
+			cmd.Stdout, cmd.Stderr = write, &said
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			write.Close()
+			if err := read.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+				t.Fatal(err)
+			}
+			out := bufio.NewReader(read)
+			if line, err := out.ReadString('\n'); err != nil {
+				t.Fatalf("%q, %v\n%s", line, err, said.String())
+			}
+			if err := end.end(cmd.Process); err != nil {
+				t.Fatal(err)
+			}
+			if rest, err := io.ReadAll(out); err != nil {
+				t.Errorf("a process is left: %v, after %q", err, rest)
+			}
+			if err := cmd.Wait(); err == nil || !strings.Contains(said.String(), end.says) {
+				t.Errorf("ended with %v, said %s", err, said.String())
+			}
+			if _, err := os.Stat("/run/netns/left-behind"); err == nil {
+				t.Error("a network namespace is left")
+			}
+		})
+	}
+}
+
+// Whoever looks whether a process has ended looks into /proc, where one that
+// nobody waits for stays.
+func TestOrphansAreWaitedFor(t *testing.T) {
+	testneeds.Root(t)
+	out, err := exec.Command("sh", "-c", "setsid sh -c 'echo $$' & wait").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid := strings.TrimSpace(string(out))
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if _, err := os.Stat("/proc/" + pid); err != nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("process %s has ended and is still there", pid)
+		}
+	}
+}
