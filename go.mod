@@ -143,4 +143,10 @@ require (
 	lukechampine.com/blake3 v1.1.6 // indirect
 )
 
-tool gotest.tools/gotestsum
+tool (
+	gotest.tools/gotestsum
+	piecebench/cmd/netem-agent
+	piecebench/cmd/piece-gateway
+	piecebench/cmd/piecebench
+	piecebench/k6
+)

@@ -1,12 +1,16 @@
 package dashboards_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
 	"piecebench/dashboards"
+	"piecebench/internal/contained"
 	"piecebench/lab/labtest"
 )
+
+func TestMain(m *testing.M) { os.Exit(contained.Run(m.Run)) }
 
 func TestEveryQueryReturnsData(t *testing.T) {
 	sweep := labtest.RunSweep(t)

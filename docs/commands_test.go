@@ -11,8 +11,11 @@ import (
 
 	"piecebench/bench/settings"
 	"piecebench/bench/verdict"
+	"piecebench/internal/contained"
 	"piecebench/lab/labtest"
 )
+
+func TestMain(m *testing.M) { os.Exit(contained.Run(m.Run)) }
 
 // pages are all that a reader finds, by path from this folder.
 func pages(t *testing.T) map[string]string {

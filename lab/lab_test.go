@@ -10,10 +10,13 @@ import (
 	"syscall"
 	"testing"
 
+	"piecebench/internal/contained"
 	"piecebench/internal/testneeds"
 	"piecebench/lab"
 	"piecebench/lab/labtest"
 )
+
+func TestMain(m *testing.M) { os.Exit(contained.Run(m.Run)) }
 
 func config(t *testing.T) lab.Config {
 	testneeds.Root(t)

@@ -3,13 +3,13 @@ package netem
 import (
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
+	"piecebench/internal/contained"
+	"piecebench/internal/program"
 	"piecebench/internal/testneeds"
 )
 
@@ -24,24 +24,16 @@ func TestMain(m *testing.M) {
 	if inUML() {
 		umlMain(m)
 	}
-	if agentBinary == "" && os.Geteuid() == 0 {
-		dir, err := os.MkdirTemp("", "netem-test-")
-		if err == nil {
-			agentBinary = filepath.Join(dir, "netem-agent")
-			var text []byte
-			if text, err = exec.Command("go", "build", "-o", agentBinary, "piecebench/cmd/netem-agent").CombinedOutput(); err != nil {
-				err = fmt.Errorf("build netem-agent: %w: %s", err, text)
+	os.Exit(contained.Run(func() int {
+		if agentBinary == "" {
+			var err error
+			if agentBinary, err = program.Build("netem-agent"); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				return 2
 			}
 		}
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(2)
-		}
-		code := m.Run()
-		os.RemoveAll(dir)
-		os.Exit(code)
-	}
-	os.Exit(m.Run())
+		return m.Run()
+	}))
 }
 
 // needRoot skips a test that makes network namespaces.

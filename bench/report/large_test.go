@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"piecebench/bench/result"
+	"piecebench/internal/contained"
 )
 
 // largeRun writes a run of 500 cells and a million requests into a new folder.
@@ -40,7 +41,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	os.Exit(contained.Run(m.Run))
 }
 
 func TestAReportOfAMillionRequestsIsSmallAndTakesLittleMemory(t *testing.T) {

@@ -16,10 +16,13 @@ import (
 
 	"piecebench/bench/result"
 	"piecebench/bench/verdict"
+	"piecebench/internal/contained"
 	"piecebench/internal/testneeds"
 	"piecebench/lab"
 	"piecebench/lab/labtest"
 )
+
+func TestMain(m *testing.M) { os.Exit(contained.Run(m.Run)) }
 
 // The server that burns CPU, and the generator that starves, get as much of a
 // CPU as any machine has to spare.

@@ -15,10 +15,13 @@ import (
 	"time"
 
 	"piecebench/bench/result"
+	"piecebench/internal/contained"
 	"piecebench/internal/testneeds"
 	"piecebench/lab"
 	"piecebench/lab/labtest"
 )
+
+func TestMain(m *testing.M) { os.Exit(contained.Run(m.Run)) }
 
 // program is piecebench in an installation and a working directory of its own.
 type program struct {

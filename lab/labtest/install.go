@@ -12,11 +12,12 @@ import (
 	"runtime"
 	"testing"
 
+	"piecebench/internal/program"
 	"piecebench/piece/dataset"
 )
 
-// Install builds the named programs into a folder laid out like a checkout,
-// bin/ with k6/scripts, nginx/ and dashboards/ beside it, and returns the folder.
+// Install lays the named programs out like a checkout, bin/ with k6/scripts,
+// nginx/ and dashboards/ beside it, and returns the folder.
 func Install(t *testing.T, programs ...string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -28,18 +29,20 @@ func Install(t *testing.T, programs ...string) string {
 
 // InstallInto is Install into a folder that many tests share.
 func InstallInto(root string, programs ...string) error {
-	checkout := checkout()
-	for _, program := range programs {
-		source := "./cmd/" + program
-		if program == "k6" {
-			source = "./k6"
+	if err := os.Mkdir(filepath.Join(root, "bin"), 0o755); err != nil {
+		return err
+	}
+	for _, name := range programs {
+		built, err := program.Build(name)
+		if err != nil {
+			return err
 		}
-		build := exec.Command("go", "build", "-o", filepath.Join(root, "bin", program), source)
-		build.Dir = checkout
-		if out, err := build.CombinedOutput(); err != nil {
-			return fmt.Errorf("building %s: %w\n%s", program, err, out)
+		// A copy: tests put other programs in its place, and other users run it.
+		if out, err := exec.Command("install", built, filepath.Join(root, "bin", name)).CombinedOutput(); err != nil {
+			return fmt.Errorf("%w: %s", err, out)
 		}
 	}
+	checkout := checkout()
 	for _, part := range []string{"k6", "nginx", "dashboards"} {
 		if err := os.Symlink(filepath.Join(checkout, part), filepath.Join(root, part)); err != nil {
 			return err

@@ -10,8 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"piecebench/internal/contained"
 	"piecebench/piece/commp"
 )
+
+func TestMain(m *testing.M) { os.Exit(contained.Run(m.Run)) }
 
 // TestAgainstDataSegment compares commitments of random sizes with those of
 // @web3-storage/data-segment, an implementation in JavaScript that is

@@ -11,34 +11,21 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
+	"piecebench/internal/contained"
+	"piecebench/internal/program"
 	"piecebench/k6/internal/testset"
 	"piecebench/k6/x/retrieval/record"
 	"piecebench/piece"
 )
 
-// k6 is the binary under test, built once.
-var k6 string
+func TestMain(m *testing.M) { os.Exit(contained.Run(m.Run)) }
 
-func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "k6-test-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(2)
-	}
-	k6 = filepath.Join(dir, "k6")
-	build := exec.Command("go", "build", "-o", k6, "piecebench/k6")
-	build.Stderr = os.Stderr
-	if err := build.Run(); err != nil {
-		fmt.Fprintln(os.Stderr, "go build:", err)
-		os.Exit(2)
-	}
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
-}
+// k6 is the binary under test.
+var k6 = sync.OnceValues(func() (string, error) { return program.Build("k6") })
 
 // cell is one run of scripts/retrieval.js against a server.
 type cell struct {
@@ -78,6 +65,10 @@ func (c *cell) command(t *testing.T) *exec.Cmd {
 	t.Helper()
 	args := []string{"run", "--quiet", "--summary-mode=disabled", "--no-thresholds", "--no-usage-report", "--address", "",
 		"--out", "json=" + c.points, "../../scripts/retrieval.js"}
+	k6, err := k6()
+	if err != nil {
+		t.Fatal(err)
+	}
 	cmd := exec.Command(k6, args...)
 	cmd.Stderr = &c.stderr
 	cmd.Env = os.Environ()

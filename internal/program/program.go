@@ -1,0 +1,23 @@
+// Package program builds the project's programs for tests that run them.
+package program
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+)
+
+// Build builds k6, netem-agent, piece-gateway or piecebench from the sources as
+// they are, and returns its path. go.mod lists them as tools, because Go keeps
+// tools that it has linked in its cache: of all tests that ask, the first one
+// waits. The file is the cache's: copy it to change it.
+func Build(name string) (path string, err error) {
+	build := exec.Command("go", "tool", "-n", name)
+	build.Stderr = os.Stderr
+	out, err := build.Output()
+	if err != nil {
+		return "", fmt.Errorf("building %s: %w", name, err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
