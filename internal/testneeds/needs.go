@@ -48,7 +48,7 @@ func Program(t testing.TB, names ...string) {
 	t.Helper()
 	for _, name := range names {
 		if _, err := exec.LookPath(name); err != nil {
-			t.Skipf("SKIPPED, NOT tested: there is no %s here; scripts/setup test installs it", name)
+			t.Skipf("SKIPPED, NOT tested: there is no %s here; PIECEBENCH_TEST=%s scripts/setup test installs it", name, everything)
 		}
 	}
 }

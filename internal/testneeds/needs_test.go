@@ -26,7 +26,7 @@ func TestASkipSaysWhyAndWhatRunsIt(t *testing.T) {
 	}
 	r.skipped = ""
 	Program(&r, "sh", "no-such-program")
-	if !strings.Contains(r.skipped, "no no-such-program here; scripts/setup test") {
+	if !strings.Contains(r.skipped, "no no-such-program here; PIECEBENCH_TEST=all scripts/setup test") {
 		t.Errorf("skipped with %q", r.skipped)
 	}
 }

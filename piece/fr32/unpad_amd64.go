@@ -27,6 +27,12 @@ func unpadLines(dst, src *byte, groups int)
 //go:noescape
 func unpadLinesPastCache(dst, src *byte, groups int)
 
+// GODEBUG=cpu.avx512f=off,cpu.avx2=off hides them, for tests.
+var (
+	hasLines = cpu.X86.HasAVX512F && cpu.X86.HasAVX512VBMI
+	hasAVX2  = cpu.X86.HasAVX2
+)
+
 const (
 	line         = 64
 	linesGroups  = 64 // as many groups as end with the end of a line, of 127
@@ -34,7 +40,7 @@ const (
 )
 
 func unpadGroups(dst, src []byte) {
-	if len(src) >= 2*linesGroups*Padded && cpu.X86.HasAVX512VBMI {
+	if len(src) >= 2*linesGroups*Padded && hasLines {
 		// Each group ends one byte earlier in its line than the one before.
 		if head := int(uintptr(unsafe.Pointer(&dst[0])) % line); head > 0 {
 			unpadAVX2(&dst[0], &src[0], head)
@@ -49,7 +55,7 @@ func unpadGroups(dst, src []byte) {
 		dst, src = dst[groups*Payload:], src[groups*Padded:]
 	}
 	// One group is left to unpadWords, which stays inside it.
-	if groups := len(src)/Padded - 1; groups > 0 && cpu.X86.HasAVX2 {
+	if groups := len(src)/Padded - 1; groups > 0 && hasAVX2 {
 		unpadAVX2(&dst[0], &src[0], groups)
 		dst, src = dst[groups*Payload:], src[groups*Padded:]
 	}
