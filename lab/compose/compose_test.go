@@ -3,6 +3,7 @@
 package compose_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io/fs"
@@ -18,6 +19,7 @@ import (
 
 	"piecebench/bench/result"
 	"piecebench/dashboards"
+	"piecebench/internal/program"
 	"piecebench/lab/labtest"
 )
 
@@ -36,6 +38,7 @@ func newBench(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{engine: needEngine(t), dir: filepath.Join(t.TempDir(), "checkout")}
 	copyCheckout(t, b.dir)
+	b.takeBuiltPrograms(t, "k6", "netem", "gateway")
 	port := labtest.FreePort(t)
 	b.prometheus = fmt.Sprintf("http://127.0.0.1:%d", port)
 	b.grafana = strconv.Itoa(labtest.FreePort(t))
@@ -65,6 +68,41 @@ func copyCheckout(t *testing.T, to string) {
 	}
 	if out, err := exec.Command("chown", "-R", fmt.Sprintf("%d:%d", owner, owner), to).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
+	}
+}
+
+// takeBuiltPrograms has the images of these folders' Dockerfiles take programs that
+// are built here: a folder stands for the stage of the Dockerfile that compiles
+// them for minutes, without anything of Go's cache.
+func (b *bench) takeBuiltPrograms(t *testing.T, dockerfiles ...string) {
+	t.Helper()
+	out := filepath.Join(b.dir, "built", "out")
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"piecebench", "k6", "netem-agent", "piece-gateway"} {
+		built, err := program.Build(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := exec.Command("install", built, filepath.Join(out, name)).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+	}
+	file := filepath.Join(b.dir, "docker-compose.yml")
+	text, err := os.ReadFile(filepath.Join(checkout(t), "docker-compose.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range dockerfiles {
+		dockerfile := []byte("dockerfile: " + folder + "/Dockerfile")
+		if !bytes.Contains(text, dockerfile) {
+			t.Fatalf("docker-compose.yml has no %q", dockerfile)
+		}
+		text = bytes.Replace(text, dockerfile, append(dockerfile, ", additional_contexts: {build: ./built}"...), 1)
+	}
+	if err := os.WriteFile(file, text, 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -178,6 +216,13 @@ func TestBenchInContainers(t *testing.T) {
 	taken.Close()
 	b.wantNothingLeft(t)
 
+	b.takeBuiltPrograms(t, "k6", "netem") // the gateway's is compiled now
+	if out := b.make("up"); out.err != nil {
+		t.Error("make up with a gateway that is compiled:", out)
+	}
+	if out := b.make("down"); out.err != nil {
+		t.Error("make down:", out)
+	}
 	if err := os.WriteFile(filepath.Join(b.dir, "cmd", "piece-gateway", "broken.go"), []byte("package main\n\nnonsense\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}

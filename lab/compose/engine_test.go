@@ -46,8 +46,8 @@ func needEngine(t *testing.T) engine {
 	return e
 }
 
-// startEngine starts dockerd, which ends with the test. Its images stay in the
-// folder data, so that the next test has them.
+// startEngine starts dockerd, which ends with the test, and TestMain restores the
+// host's network. Its images stay in the folder data, so that the next test has them.
 func startEngine(t *testing.T, data string) engine {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "piecebench-engine") // t.TempDir is too long for a socket
@@ -60,7 +60,6 @@ func startEngine(t *testing.T, data string) engine {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	restoreNetwork(t)
 	daemon := exec.Command("dockerd", "--data-root", data, "--exec-root", filepath.Join(dir, "exec"), "--pidfile", filepath.Join(dir, "pid"), "--host", socket)
 	daemon.Stdout, daemon.Stderr = log, log
 	if err := daemon.Start(); err != nil {
@@ -92,37 +91,6 @@ func startEngine(t *testing.T, data string) engine {
 	return e
 }
 
-// restoreNetwork has the end of the test put back what dockerd changes on the
-// host and leaves changed: a bridge, firewall rules, forwarding.
-func restoreNetwork(t *testing.T) {
-	t.Helper()
-	rules, err := exec.Command("iptables-save").Output()
-	if err != nil {
-		t.Fatal("iptables-save:", err)
-	}
-	const forwarding = "/proc/sys/net/ipv4/ip_forward"
-	forward, err := os.ReadFile(forwarding)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, bridge := os.Stat("/sys/class/net/docker0")
-	t.Cleanup(func() {
-		restore := exec.Command("iptables-restore")
-		restore.Stdin = bytes.NewReader(rules)
-		if out, err := restore.CombinedOutput(); err != nil {
-			t.Errorf("iptables-restore: %v: %s", err, out)
-		}
-		if err := os.WriteFile(forwarding, forward, 0); err != nil {
-			t.Error(err)
-		}
-		if bridge != nil {
-			if out, err := exec.Command("ip", "link", "del", "docker0").CombinedOutput(); err != nil {
-				t.Errorf("removing docker0: %v: %s", err, out)
-			}
-		}
-	})
-}
-
 // buildCompose builds compose from its module, which has to be the main one:
 // its go.mod excludes versions.
 func buildCompose(t *testing.T, plugin string) {
@@ -140,10 +108,14 @@ func buildCompose(t *testing.T, plugin string) {
 	if err := json.Unmarshal(out, &module); err != nil {
 		t.Fatal(err)
 	}
-	build := exec.Command("go", "build", "-buildvcs=false", "-ldflags", "-X github.com/docker/compose/v2/internal.Version="+module.Version, "-o", plugin, "./cmd")
+	building := plugin + ".building" // a build that is killed leaves half a file
+	build := exec.Command("go", "build", "-buildvcs=false", "-ldflags", "-X github.com/docker/compose/v2/internal.Version="+module.Version, "-o", building, "./cmd")
 	build.Dir = module.Dir
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("building compose: %v: %s", err, out)
+	}
+	if err := os.Rename(building, plugin); err != nil {
+		t.Fatal(err)
 	}
 }
 
