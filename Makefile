@@ -6,6 +6,9 @@ BINARIES := piecebench piece-gateway netem-agent k6
 # The git commit that the binaries and images say they are of.
 export PIECEBENCH_REVISION := $(shell git --no-optional-locks describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
 
+# Static programs, so that the images can take what is built here.
+export CGO_ENABLED := 0
+
 .PHONY: help build bench bench-gateway bench-generator test test-all lint fmt tidy release plan doctor up down report compare clean setup
 .DEFAULT_GOAL := help
 
@@ -94,7 +97,7 @@ release: bench/report/assets/echarts.min.js ## static Linux binaries as archives
 	@rm -rf dist
 	@for arch in $(ARCHITECTURES); do \
 	    folder=piecebench-linux-$$arch; mkdir -p dist/$$folder/bin dist/$$folder/k6; \
-	    CGO_ENABLED=0 GOARCH=$$arch go build -trimpath -ldflags '-s -w $(STAMP)' -o dist/$$folder/bin/ ./k6 $(patsubst %,./cmd/%,$(filter-out k6,$(BINARIES))) || exit; \
+	    GOARCH=$$arch go build -trimpath -ldflags '-s -w $(STAMP)' -o dist/$$folder/bin/ ./k6 $(patsubst %,./cmd/%,$(filter-out k6,$(BINARIES))) || exit; \
 	    cp -r k6/scripts dist/$$folder/k6/; cp -r nginx dashboards README.md LICENSE* NOTICE dist/$$folder/; \
 	    tar -czf dist/$$folder.tar.gz -C dist $$folder || exit; \
 	done

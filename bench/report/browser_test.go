@@ -2,10 +2,10 @@ package report
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -19,6 +19,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"piecebench/bench/result"
+	"piecebench/internal/testneeds"
 	"piecebench/k6/x/retrieval/record"
 )
 
@@ -35,11 +36,8 @@ type browser struct {
 func newBrowser(t *testing.T) *browser {
 	t.Helper()
 	needLibrary(t)
-	chromium, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("chromium is not installed: report.html is not tested in a browser")
-	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium), chromedp.NoSandbox, chromedp.DisableGPU,
+	testneeds.Program(t, "chromium")
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.UserDataDir(t.TempDir()), chromedp.WSURLReadTimeout(time.Minute))
 	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
 	t.Cleanup(cancel)
@@ -113,7 +111,8 @@ func (b *browser) point(what, place, shows string) []float64 {
 	return nil
 }
 
-// open shows a page from disk in a window of a width, light or dark.
+// open shows a page from disk in a window of a width, light or dark, as high as
+// several screens: a page has charts for many.
 func (b *browser) open(page []byte, width int64, scheme string) {
 	b.t.Helper()
 	// A name that a URL must escape.
@@ -125,7 +124,7 @@ func (b *browser) open(page []byte, width int64, scheme string) {
 	b.requests, b.problems = nil, nil
 	b.mu.Unlock()
 	b.do(
-		emulation.SetDeviceMetricsOverride(width, 900, 1, width < 500),
+		emulation.SetDeviceMetricsOverride(width, 4000, 1, width < 500),
 		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
 		chromedp.Navigate((&url.URL{Scheme: "file", Path: file}).String()))
 }
@@ -136,7 +135,7 @@ func (b *browser) drawAll() {
 	b.t.Helper()
 	b.do(chromedp.Evaluate(`(async () => {
 		const scroll = async () => {
-			for (let y = 0; y < document.body.scrollHeight; y += 600) {
+			for (let y = 0; y < document.body.scrollHeight; y += innerHeight * 2 / 3) {
 				scrollTo(0, y);
 				await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
 			}
@@ -185,6 +184,9 @@ func (b *browser) clean() {
 // picture keeps a picture of the whole page where go test -artifacts puts it.
 func (b *browser) picture(name string) {
 	b.t.Helper()
+	if flag.Lookup("test.artifacts").Value.String() != "true" {
+		return // a picture takes a second
+	}
 	var png []byte
 	b.do(chromedp.FullScreenshot(&png, 100))
 	if err := os.WriteFile(filepath.Join(b.t.ArtifactDir(), name+".png"), png, 0o644); err != nil {

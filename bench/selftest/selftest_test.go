@@ -3,6 +3,7 @@
 package selftest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -107,8 +108,16 @@ func TestServersWithAKnownFault(t *testing.T) {
 	for _, fault := range []string{"stall", "throttle", "burn"} {
 		targets += fmt.Sprintf(",%s=http://198.18.0.2:7777/%s/piece/{piece}", fault, fault)
 	}
-	run, dir := b.sweep(t, "--targets", targets, "--links", "200mbit/20ms", "--modes", "64KiB", "--concurrency", "2,120")
-	if out, err := run.CombinedOutput(); err != nil {
+	var dir string
+	var out []byte
+	var err error
+	labtest.Patiently(t, func(int) string {
+		var run *exec.Cmd
+		run, dir = b.sweep(t, "--targets", targets, "--links", "200mbit/20ms", "--modes", "64KiB", "--concurrency", "2,120")
+		out, err = run.CombinedOutput()
+		return string(out)
+	})
+	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	truth := map[string]string{
@@ -165,12 +174,22 @@ func TestAStarvedGeneratorAndALinkThatIsChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.up(t)
-	run, dir := b.sweep(t, "--targets", "raw", "--links", "200mbit/5ms", "--modes", "1KiB", "--concurrency", "100,99")
-	changed := make(chan error, 1)
-	go func() { changed <- b.changeRateDuringCell(2, dir) }()
-	out, err := run.CombinedOutput()
-	if err := <-changed; err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	var run *exec.Cmd
+	var dir string
+	var out []byte
+	var err, changed error
+	labtest.Patiently(t, func(int) string {
+		run, dir = b.sweep(t, "--targets", "raw", "--links", "200mbit/5ms", "--modes", "1KiB", "--concurrency", "100,99")
+		ctx, ended := context.WithCancel(t.Context())
+		change := make(chan error, 1)
+		go func() { change <- b.changeRateDuringCell(ctx, 2, dir) }()
+		out, err = run.CombinedOutput()
+		ended()
+		changed = <-change
+		return string(out)
+	})
+	if changed != nil {
+		t.Fatalf("%v\n%s", changed, out)
 	}
 	if run.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), "after the cell the link was 100mbit/5ms, not 200mbit/5ms") {
 		t.Errorf("a link that was changed during a cell: %v\n%s", err, out)
@@ -189,14 +208,16 @@ func TestAStarvedGeneratorAndALinkThatIsChanged(t *testing.T) {
 }
 
 // changeRateDuringCell halves the link's rate with tc once a cell's k6 has begun.
-func (b bed) changeRateDuringCell(number int, dir string) error {
+func (b bed) changeRateDuringCell(run context.Context, number int, dir string) error {
 	pattern := filepath.Join(dir, "logs", fmt.Sprintf("%03d-*.progress.jsonl", number))
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for {
 		if found, err := filepath.Glob(pattern); err != nil || len(found) > 0 {
 			break
 		}
-		if time.Now().After(deadline) {
+		select {
+		case <-run.Done():
 			return fmt.Errorf("cell %d never began", number)
+		case <-time.After(20 * time.Millisecond):
 		}
 	}
 	argv := slices.Concat([]string{"-n", b.ServerNamespace(), "qdisc", "replace", "dev", "shaped0", "root", "handle", "1:", "tbf"},

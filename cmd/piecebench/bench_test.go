@@ -103,7 +103,12 @@ func TestBenchFromNothingToAReport(t *testing.T) {
 	testneeds.Root(t)
 	p := newProgram(t, "piece-gateway", "netem-agent", "k6")
 	t.Setenv("GRAFANA_URL", "http://127.0.0.1:3000/")
-	stdout, stderr, code := p.run(shortSweep(t, "e2e")...)
+	var stdout, stderr string
+	var code int
+	labtest.Patiently(t, func(int) string {
+		stdout, stderr, code = p.run(shortSweep(t, "e2e")...)
+		return stderr
+	})
 	if code != 0 {
 		t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
 	}
@@ -161,33 +166,39 @@ func TestBenchFromNothingToAReport(t *testing.T) {
 func TestInterruptKeepsWhatThereIsAndResumeCompletesIt(t *testing.T) {
 	testneeds.Root(t)
 	p := newProgram(t, "piece-gateway", "netem-agent", "k6")
-	cmd := p.command(shortSweep(t, "e2e")...)
-	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	// A session of its own, so that the signal reaches what Ctrl-C would.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	said := bufio.NewScanner(stderr)
 	var transcript strings.Builder
-	for said.Scan() {
-		transcript.WriteString(said.Text() + "\n")
-		if strings.HasPrefix(said.Text(), "cell 1 of 4") {
-			if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGINT); err != nil {
-				t.Fatal(err)
+	var printed []byte
+	var code int
+	labtest.Patiently(t, func(int) string {
+		transcript.Reset()
+		cmd := p.command(shortSweep(t, "e2e")...)
+		stderr, err := cmd.StderrPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		stdout, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		// A session of its own, so that the signal reaches what Ctrl-C would.
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for said := bufio.NewScanner(stderr); said.Scan(); {
+			transcript.WriteString(said.Text() + "\n")
+			if strings.HasPrefix(said.Text(), "cell 1 of 4") {
+				if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGINT); err != nil {
+					t.Fatal(err)
+				}
 			}
 		}
-	}
-	printed, _ := io.ReadAll(stdout)
-	_ = cmd.Wait()
-	if code := cmd.ProcessState.ExitCode(); code != 1 {
+		printed, _ = io.ReadAll(stdout)
+		_ = cmd.Wait()
+		code = cmd.ProcessState.ExitCode()
+		return transcript.String()
+	})
+	if code != 1 {
 		t.Fatalf("exit code %d\n%s", code, transcript.String())
 	}
 	if !strings.Contains(transcript.String(), "RESUME=") {
@@ -205,9 +216,15 @@ func TestInterruptKeepsWhatThereIsAndResumeCompletesIt(t *testing.T) {
 		t.Errorf("records of %d cells where %d are kept: %v", len(parts), len(kept), parts)
 	}
 
-	resume := p.command(shortSweep(t, "e2e")...)
-	resume.Env = append(resume.Env, "RESUME="+folder)
-	if out, err := resume.CombinedOutput(); err != nil {
+	var out []byte
+	var err error
+	labtest.Patiently(t, func(int) string {
+		resume := p.command(shortSweep(t, "e2e")...)
+		resume.Env = append(resume.Env, "RESUME="+folder)
+		out, err = resume.CombinedOutput()
+		return string(out)
+	})
+	if err != nil {
 		t.Fatalf("resuming: %v\n%s", err, out)
 	}
 	whole := rows(t, filepath.Join(p.dir, folder, "cells.csv"))

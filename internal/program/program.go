@@ -14,6 +14,7 @@ import (
 // waits. The file is the cache's: copy it to change it.
 func Build(name string) (path string, err error) {
 	build := exec.Command("go", "tool", "-n", name)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make does
 	build.Stderr = os.Stderr
 	out, err := build.Output()
 	if err != nil {

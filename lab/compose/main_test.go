@@ -17,6 +17,12 @@ const (
 	engineBridge = "docker0"
 )
 
+// noRules are the tables that dockerd fills, as they are before it does.
+var noRules = map[string]string{
+	"*filter\n": "*filter\n:INPUT ACCEPT\n:FORWARD ACCEPT\n:OUTPUT ACCEPT\nCOMMIT\n",
+	"*nat\n":    "*nat\n:PREROUTING ACCEPT\n:INPUT ACCEPT\n:OUTPUT ACCEPT\n:POSTROUTING ACCEPT\nCOMMIT\n",
+}
+
 // restoreNetwork returns what puts back what a dockerd that these tests start
 // changes on the host and leaves changed: a bridge, firewall rules, forwarding.
 // Where there is an engine already, they start none.
@@ -25,6 +31,11 @@ func restoreNetwork() func() {
 	forward, _ := os.ReadFile(forwarding)
 	if err != nil || hasBridge() {
 		return func() {}
+	}
+	for table, empty := range noRules { // what has never been used is not in the list
+		if !bytes.Contains(rules, []byte(table)) {
+			rules = append(rules, empty...)
+		}
 	}
 	return func() {
 		if !hasBridge() {
