@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"runtime"
 	"syscall"
 
@@ -28,7 +29,8 @@ var hidden = []string{"/run/netns", "/run/piecebench"}
 // Run calls run, which runs the tests, and returns its exit code; for TestMain.
 // As root it calls run in a PID namespace, where the machine's labs and network
 // namespaces are not seen, and what the tests make of them goes with the tests.
-// Then it calls after, when everything that the tests started has died.
+// Then it calls after, when everything that the tests started has died; not if it
+// is itself ended by kill -9.
 func Run(run func() int, after ...func()) int {
 	switch os.Getenv(role) {
 	case forTests:
@@ -49,6 +51,12 @@ func Run(run func() int, after ...func()) int {
 		fmt.Fprintln(os.Stderr, "NOT contained: what these tests start may outlive them:", err)
 		return run()
 	}
+	ending := make(chan os.Signal, 1)
+	signal.Notify(ending, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		<-ending
+		_ = cmd.Process.Kill() // an error means that it has ended
+	}()
 	_ = cmd.Wait() // its exit code says it
 	for _, f := range after {
 		f()

@@ -2,17 +2,27 @@ package contained
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"piecebench/internal/testneeds"
 )
 
-func TestMain(m *testing.M) { os.Exit(Run(m.Run)) }
+const afterwards = "everything has died"
+
+func TestMain(m *testing.M) {
+	os.Exit(Run(m.Run, func() {
+		if os.Getenv("TEST_THAT_HANGS") != "" {
+			fmt.Println(afterwards)
+		}
+	}))
+}
 
 // TestThatHangs is what the other tests run: it leaves a process that has a
 // session of its own, and a network namespace, and does not end.
@@ -35,13 +45,15 @@ func TestWhatATestStartsDiesWithIt(t *testing.T) {
 	testneeds.Root(t)
 	testneeds.Program(t, "ip")
 	for _, end := range []struct {
-		name string
-		args []string
-		end  func(*os.Process) error
-		says string
+		name  string
+		args  []string
+		end   func(*os.Process) error
+		says  string
+		after string
 	}{
-		{"at its time limit", []string{"-test.timeout=2s"}, func(*os.Process) error { return nil }, "test timed out after 2s"},
-		{"at kill -9", nil, (*os.Process).Kill, ""},
+		{"at its time limit", []string{"-test.timeout=2s"}, func(*os.Process) error { return nil }, "test timed out after 2s", afterwards},
+		{"at SIGTERM", nil, func(p *os.Process) error { return p.Signal(syscall.SIGTERM) }, "", afterwards},
+		{"at kill -9", nil, (*os.Process).Kill, "", ""},
 	} {
 		t.Run(end.name, func(t *testing.T) {
 			// Its output ends when the last process that may write to it is dead.
@@ -69,7 +81,9 @@ func TestWhatATestStartsDiesWithIt(t *testing.T) {
 				t.Fatal(err)
 			}
 			if rest, err := io.ReadAll(out); err != nil {
-				t.Errorf("a process is left: %v, after %q", err, rest)
+				t.Errorf("a process is left: %v", err)
+			} else if strings.TrimSpace(string(rest)) != end.after {
+				t.Errorf("afterwards said %q, want %q", rest, end.after)
 			}
 			if err := cmd.Wait(); err == nil || !strings.Contains(said.String(), end.says) {
 				t.Errorf("ended with %v, said %s", err, said.String())
