@@ -17,6 +17,7 @@ import (
 	"piecebench/bench/result"
 	"piecebench/bench/runner"
 	"piecebench/bench/settings"
+	"piecebench/internal/contained"
 	"piecebench/lab/labtest"
 	"piecebench/netem/client"
 )
@@ -25,17 +26,18 @@ import (
 var install string
 
 func TestMain(m *testing.M) {
-	root, err := os.MkdirTemp("", "runner-test-")
-	if err == nil {
-		install, err = root, labtest.InstallInto(root, "k6")
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(2)
-	}
-	code := m.Run()
-	os.RemoveAll(root)
-	os.Exit(code)
+	os.Exit(contained.Run(func() int {
+		root, err := os.MkdirTemp("", "runner-test-")
+		if err == nil {
+			defer os.RemoveAll(root)
+			install, err = root, labtest.InstallInto(root, "k6")
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 2
+		}
+		return m.Run()
+	}))
 }
 
 // bed is a server of pieces, and what a sweep over it needs.
