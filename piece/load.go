@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/google/renameio/v2"
 
@@ -55,11 +56,15 @@ func decode(data []byte) (*Manifest, error) {
 	return m, m.Validate()
 }
 
-// Save validates the manifest and writes it under a temporary name, which it
+// Save validates the manifest, sets its Version, and writes it under a temporary name, which it
 // then renames to path: a reader sees the old file, or all of the new one.
 func (m *Manifest) Save(path string) (err error) {
 	if err := m.Validate(); err != nil {
 		return fmt.Errorf("manifest %s, not written: %w", path, err)
+	}
+	m.Version = 1
+	if slices.ContainsFunc(m.Pieces, func(p Piece) bool { return p.ChecksumFile != nil }) {
+		m.Version = 2
 	}
 	data, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {

@@ -3,20 +3,25 @@
 package piece
 
 import (
+	"fmt"
 	"slices"
 
+	"piecebench/piece/bytesize"
 	"piecebench/piece/piececid"
 )
 
-// ManifestVersion is the version of pieces.json that this package reads and writes.
-const ManifestVersion = 1
+// ManifestVersion is the newest version of pieces.json that this package reads.
+// Version 1 has no Piece.ChecksumFile. Save writes the oldest version that has
+// what the manifest needs, so that a generated dataset's has the same bytes
+// whichever piecebench made it.
+const ManifestVersion = 2
 
 // Manifest is the content of pieces.json: the pieces of one dataset and how
 // their payload can be produced or checked. Paths are relative to the
 // manifest's own folder.
 type Manifest struct {
 	Version int `json:"version"`
-	// Seed keys the generator of every piece that has no Checksums.
+	// Seed keys the generator of every piece that is Generated.
 	Seed   uint64  `json:"seed"`
 	Pieces []Piece `json:"pieces"`
 
@@ -42,9 +47,18 @@ type Piece struct {
 	// SectorOffset, which is a multiple of PaddedSize.
 	Sector       string `json:"sector"`
 	SectorOffset int64  `json:"sector_offset"`
-	// Checksums, of imported pieces only, are the xxhash64 values, as 16 hex
-	// digits each, of the payload's consecutive 1 MiB blocks (the last may be short).
+	// ChecksumFile, of imported pieces only, holds the checksums of the payload's
+	// consecutive blocks of ChecksumBlock bytes: see piecebench/piece/checksum.
+	ChecksumFile *ChecksumFile `json:"checksum_file,omitempty"`
+	// Checksums are what imported pieces of version 1 have instead: the xxhash64
+	// values, as 16 hex digits each, of blocks of 1 MiB (the last may be short).
 	Checksums []string `json:"checksums,omitempty"`
+}
+
+// ChecksumFile names a file of checksums.
+type ChecksumFile struct {
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"` // of the file, as 64 hex digits
 }
 
 // UnpaddedSize returns the size of the piece as a v1 CID names it: 127/128 of
@@ -60,12 +74,47 @@ func (p Piece) SizeAs(version int) int64 {
 	return p.UnpaddedSize()
 }
 
-// ChecksumBlock is the size of the blocks that Piece.Checksums are of, in bytes.
-const ChecksumBlock = 1 << 20
+// ChecksumBlock is the size of the blocks that a ChecksumFile is of, in bytes;
+// checksumBlock1 that of version 1.
+const (
+	ChecksumBlock  = 16 << 10
+	checksumBlock1 = 1 << 20
+)
 
 // Generated reports whether the payload comes from the generator
 // (piecebench/piece/payload) and not from an imported file.
-func (p Piece) Generated() bool { return len(p.Checksums) == 0 }
+func (p Piece) Generated() bool { return p.ChecksumFile == nil && len(p.Checksums) == 0 }
+
+// CheckedBlock returns the size of the blocks in which the payload can be
+// checked, in bytes: 1 of a generated piece. Of a range that starts and ends on
+// multiples of it, or at the piece's end, every byte can be.
+func (p Piece) CheckedBlock() int64 {
+	switch {
+	case p.ChecksumFile != nil:
+		return ChecksumBlock
+	case len(p.Checksums) > 0:
+		return checksumBlock1
+	}
+	return 1
+}
+
+// CheckRanges refuses ranges of this many bytes where they do not fit into
+// every piece or, if they are to be verified, where not all of their bytes can be.
+func (m *Manifest) CheckRanges(length int64, verify bool) error {
+	for _, p := range m.Pieces {
+		block := p.CheckedBlock()
+		switch {
+		case length > p.UnpaddedSize():
+			return fmt.Errorf("the range is larger than piece %s, which holds %d bytes: use smaller ranges or larger pieces", p.CID, p.UnpaddedSize())
+		case verify && length%block != 0 && block == checksumBlock1:
+			return fmt.Errorf("ranges of piece %s can be verified in blocks of 1MiB only: import its file again, which makes the blocks %s, choose a multiple of 1MiB, or VERIFY=0",
+				p.CID, bytesize.String(ChecksumBlock))
+		case verify && length%block != 0:
+			return fmt.Errorf("ranges of imported piece %s are verified in blocks of %s: choose a multiple of that, or VERIFY=0", p.CID, bytesize.String(block))
+		}
+	}
+	return nil
+}
 
 // Find returns the piece that a CID of either version names: a v2 CID must
 // agree in its sizes too. The manifest must come from Load, or have passed

@@ -30,13 +30,60 @@ func newPiece(index uint64, payload int64, sectorOffset int64) piece.Piece {
 	}
 }
 
-// valid returns a manifest of two generated pieces and an imported one of two blocks.
+// valid returns a manifest of two generated pieces, one that was imported by
+// version 1, of two blocks, and one by version 2.
 func valid() *piece.Manifest {
-	m := &piece.Manifest{Version: 1, Seed: 9, Pieces: []piece.Piece{
-		newPiece(0, 1016, 0), newPiece(1, 1016, 1024), newPiece(2, 1_100_000, 2<<20),
+	m := &piece.Manifest{Version: 2, Seed: 9, Pieces: []piece.Piece{
+		newPiece(0, 1016, 0), newPiece(1, 1016, 1024), newPiece(2, 1_100_000, 2<<20), newPiece(3, 1016, 2048),
 	}}
 	m.Pieces[2].Checksums = []string{"0123456789abcdef", "fedcba9876543210"}
+	m.Pieces[3].ChecksumFile = &piece.ChecksumFile{Path: "checksums/3", SHA256: strings.Repeat("0123456789abcdef", 4)}
 	return m
+}
+
+// A generated dataset keeps its manifest's bytes, by which runs know it.
+func TestManifestsWithoutChecksumFilesAreOfVersion1(t *testing.T) {
+	m := valid()
+	m.Pieces = m.Pieces[:3]
+	path := filepath.Join(t.TempDir(), piece.ManifestName)
+	if err := m.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := piece.Load(path); err != nil || got.Version != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestRangesThatCannotBeVerifiedAreRefused(t *testing.T) {
+	m := valid()
+	generated, version1, version2 := m.Pieces[:2], m.Pieces[2:3], []piece.Piece{newPiece(3, 100<<10, 0)}
+	version2[0].ChecksumFile = m.Pieces[3].ChecksumFile
+	for _, v := range []struct {
+		pieces []piece.Piece
+		length int64
+		verify bool
+		says   string // empty: accepted
+	}{
+		{generated, 1000, true, ""},
+		{generated, 1017, false, "larger than piece"},
+		{generated, 0, true, ""}, // the whole piece
+		{version1, 1 << 20, true, ""},
+		{version1, 64 << 10, true, "import its file again"},
+		{version1, 64 << 10, false, ""},
+		{version1, 0, true, ""},
+		{version2, 48 << 10, true, ""},
+		{version2, 4 << 10, true, "16KiB"},
+		{version2, 40 << 10, true, "VERIFY=0"},
+		{version2, 40 << 10, false, ""},
+	} {
+		err := (&piece.Manifest{Pieces: v.pieces}).CheckRanges(v.length, v.verify)
+		switch {
+		case v.says == "" && err != nil:
+			t.Errorf("%d bytes of %s: %v", v.length, v.pieces[0].CID, err)
+		case v.says != "" && (err == nil || !strings.Contains(err.Error(), v.says) || strings.Contains(err.Error(), "\n")):
+			t.Errorf("%d bytes of %s: error %v, want one line with %q", v.length, v.pieces[0].CID, err, v.says)
+		}
+	}
 }
 
 func TestLoadReadsWhatSaveWrites(t *testing.T) {
@@ -105,38 +152,43 @@ var faults = map[string]struct {
 	says  string
 }{
 	"version 0":       {func(m *piece.Manifest) { m.Version = 0 }, "version 0"},
-	"a later version": {func(m *piece.Manifest) { m.Version = 2 }, "version 2"},
+	"a later version": {func(m *piece.Manifest) { m.Version = 3 }, "version 3"},
 	"no pieces":       {func(m *piece.Manifest) { m.Pieces = nil }, "no pieces"},
 	"no CID":          {func(m *piece.Manifest) { m.Pieces[1].CID = "" }, "piece 1"},
 	"CID of a CAR": {func(m *piece.Manifest) {
 		m.Pieces[1].CID = "bafybeigdyrzt5sfp7udm7hu76uh7y26nf3efuylqabf3oclgtqy55fbzdi"
 	}, "cid:"},
-	"CID v2 as v1":            {func(m *piece.Manifest) { m.Pieces[0].CID = m.Pieces[0].CIDv2 }, "want v1"},
-	"CID v1 as v2":            {func(m *piece.Manifest) { m.Pieces[0].CIDv2 = m.Pieces[0].CID }, "want v2"},
-	"CID in capitals":         {func(m *piece.Manifest) { m.Pieces[0].CID = strings.ToUpper(m.Pieces[0].CID) }, "write it as"},
-	"CIDs of two pieces":      {func(m *piece.Manifest) { m.Pieces[0].CIDv2 = m.Pieces[1].CIDv2 }, "different pieces"},
-	"payload size":            {func(m *piece.Manifest) { m.Pieces[0].PayloadSize-- }, "cid_v2 says 1016"},
-	"payload size 0":          {func(m *piece.Manifest) { m.Pieces[0].PayloadSize = 0 }, "payload_size"},
-	"padded size 1000":        {func(m *piece.Manifest) { m.Pieces[0].PaddedSize = 1000 }, "padded_size is 1000"},
-	"padded size, next one":   {func(m *piece.Manifest) { m.Pieces[0].PaddedSize = 2048 }, "padded_size is 2048"},
-	"padded size negative":    {func(m *piece.Manifest) { m.Pieces[0].PaddedSize = -1024 }, "padded_size"},
-	"no file":                 {func(m *piece.Manifest) { m.Pieces[0].Flat, m.Pieces[0].Sector = "", "" }, "neither"},
-	"absolute path":           {func(m *piece.Manifest) { m.Pieces[0].Flat = "/etc/passwd" }, "/etc/passwd"},
-	"path to above":           {func(m *piece.Manifest) { m.Pieces[0].Sector = "sectors/../../x" }, "leads out"},
-	"same piece twice":        {func(m *piece.Manifest) { m.Pieces = append(m.Pieces, m.Pieces[0]) }, "same CID as piece 0"},
-	"same index twice":        {func(m *piece.Manifest) { m.Pieces[1].Index = 0 }, "same index 0"},
-	"same flat file twice":    {func(m *piece.Manifest) { m.Pieces[1].Flat = m.Pieces[0].Flat }, "shares bytes"},
-	"same file, other path":   {func(m *piece.Manifest) { m.Pieces[1].Flat = "flat/../" + m.Pieces[0].Flat }, "shares bytes"},
-	"flat file is the sector": {func(m *piece.Manifest) { m.Pieces[1].Flat = m.Pieces[0].Sector }, "shares bytes"},
-	"sector overlap":          {func(m *piece.Manifest) { m.Pieces[1].SectorOffset = 0 }, "shares bytes"},
-	"sector overlap, within":  {func(m *piece.Manifest) { m.Pieces[1].SectorOffset = 3 << 20 }, "shares bytes"},
-	"sector misaligned":       {func(m *piece.Manifest) { m.Pieces[1].SectorOffset = 1536 }, "not a multiple"},
-	"sector offset negative":  {func(m *piece.Manifest) { m.Pieces[1].SectorOffset = -1024 }, "not a multiple"},
-	"sector offset overflow":  {func(m *piece.Manifest) { m.Pieces[1].SectorOffset = 1<<63 - 1024 }, "not a multiple"},
-	"one checksum of two":     {func(m *piece.Manifest) { m.Pieces[2].Checksums = m.Pieces[2].Checksums[:1] }, "1 checksums"},
-	"three checksums of two":  {func(m *piece.Manifest) { m.Pieces[2].Checksums = append(m.Pieces[2].Checksums, "00") }, "3 checksums"},
-	"checksum no hex":         {func(m *piece.Manifest) { m.Pieces[2].Checksums[1] = "0123456789abcdeg" }, "checksum 1"},
-	"checksum short":          {func(m *piece.Manifest) { m.Pieces[2].Checksums[0] = "123" }, "checksum 0"},
+	"CID v2 as v1":             {func(m *piece.Manifest) { m.Pieces[0].CID = m.Pieces[0].CIDv2 }, "want v1"},
+	"CID v1 as v2":             {func(m *piece.Manifest) { m.Pieces[0].CIDv2 = m.Pieces[0].CID }, "want v2"},
+	"CID in capitals":          {func(m *piece.Manifest) { m.Pieces[0].CID = strings.ToUpper(m.Pieces[0].CID) }, "write it as"},
+	"CIDs of two pieces":       {func(m *piece.Manifest) { m.Pieces[0].CIDv2 = m.Pieces[1].CIDv2 }, "different pieces"},
+	"payload size":             {func(m *piece.Manifest) { m.Pieces[0].PayloadSize-- }, "cid_v2 says 1016"},
+	"payload size 0":           {func(m *piece.Manifest) { m.Pieces[0].PayloadSize = 0 }, "payload_size"},
+	"padded size 1000":         {func(m *piece.Manifest) { m.Pieces[0].PaddedSize = 1000 }, "padded_size is 1000"},
+	"padded size, next one":    {func(m *piece.Manifest) { m.Pieces[0].PaddedSize = 2048 }, "padded_size is 2048"},
+	"padded size negative":     {func(m *piece.Manifest) { m.Pieces[0].PaddedSize = -1024 }, "padded_size"},
+	"no file":                  {func(m *piece.Manifest) { m.Pieces[0].Flat, m.Pieces[0].Sector = "", "" }, "neither"},
+	"absolute path":            {func(m *piece.Manifest) { m.Pieces[0].Flat = "/etc/passwd" }, "/etc/passwd"},
+	"path to above":            {func(m *piece.Manifest) { m.Pieces[0].Sector = "sectors/../../x" }, "leads out"},
+	"same piece twice":         {func(m *piece.Manifest) { m.Pieces = append(m.Pieces, m.Pieces[0]) }, "same CID as piece 0"},
+	"same index twice":         {func(m *piece.Manifest) { m.Pieces[1].Index = 0 }, "same index 0"},
+	"same flat file twice":     {func(m *piece.Manifest) { m.Pieces[1].Flat = m.Pieces[0].Flat }, "shares bytes"},
+	"same file, other path":    {func(m *piece.Manifest) { m.Pieces[1].Flat = "flat/../" + m.Pieces[0].Flat }, "shares bytes"},
+	"flat file is the sector":  {func(m *piece.Manifest) { m.Pieces[1].Flat = m.Pieces[0].Sector }, "shares bytes"},
+	"sector overlap":           {func(m *piece.Manifest) { m.Pieces[1].SectorOffset = 0 }, "shares bytes"},
+	"sector overlap, within":   {func(m *piece.Manifest) { m.Pieces[1].SectorOffset = 3 << 20 }, "shares bytes"},
+	"sector misaligned":        {func(m *piece.Manifest) { m.Pieces[1].SectorOffset = 1536 }, "not a multiple"},
+	"sector offset negative":   {func(m *piece.Manifest) { m.Pieces[1].SectorOffset = -1024 }, "not a multiple"},
+	"sector offset overflow":   {func(m *piece.Manifest) { m.Pieces[1].SectorOffset = 1<<63 - 1024 }, "not a multiple"},
+	"one checksum of two":      {func(m *piece.Manifest) { m.Pieces[2].Checksums = m.Pieces[2].Checksums[:1] }, "1 checksums"},
+	"three checksums of two":   {func(m *piece.Manifest) { m.Pieces[2].Checksums = append(m.Pieces[2].Checksums, "00") }, "3 checksums"},
+	"checksum no hex":          {func(m *piece.Manifest) { m.Pieces[2].Checksums[1] = "0123456789abcdeg" }, "checksum 1"},
+	"checksum short":           {func(m *piece.Manifest) { m.Pieces[2].Checksums[0] = "123" }, "checksum 0"},
+	"checksums of both kinds":  {func(m *piece.Manifest) { m.Pieces[2].ChecksumFile = m.Pieces[3].ChecksumFile }, "want one of them"},
+	"checksum file above":      {func(m *piece.Manifest) { m.Pieces[3].ChecksumFile.Path = "../x" }, "leads out"},
+	"checksum file is a piece": {func(m *piece.Manifest) { m.Pieces[3].ChecksumFile.Path = m.Pieces[0].Flat }, "shares bytes"},
+	"checksum file unnamed":    {func(m *piece.Manifest) { m.Pieces[3].ChecksumFile.Path = "" }, "want a path"},
+	"digest of no file":        {func(m *piece.Manifest) { m.Pieces[3].ChecksumFile.SHA256 = "12" }, "64 hex digits"},
 }
 
 func TestLoadRefusesFaultsAndNamesThem(t *testing.T) {

@@ -17,8 +17,8 @@ import (
 // the folder, no piece or file twice, sector ranges aligned and apart. It also
 // makes the pieces known to Find.
 func (m *Manifest) Validate() error {
-	if m.Version != ManifestVersion {
-		return fmt.Errorf("version %d, and this program knows only %d", m.Version, ManifestVersion)
+	if m.Version < 1 || m.Version > ManifestVersion {
+		return fmt.Errorf("version %d, and this program knows only 1 to %d", m.Version, ManifestVersion)
 	}
 	if len(m.Pieces) == 0 {
 		return errors.New("it has no pieces")
@@ -74,7 +74,14 @@ func (p Piece) validate() (piececid.Root, error) {
 	case p.SectorOffset < 0 || p.SectorOffset%p.PaddedSize != 0 || p.SectorOffset > math.MaxInt64-p.PaddedSize:
 		return v1.Root, fmt.Errorf("sector_offset %d is not a multiple of the padded size %d", p.SectorOffset, p.PaddedSize)
 	}
-	for _, path := range []string{p.Flat, p.Sector} {
+	paths := []string{p.Flat, p.Sector}
+	if p.ChecksumFile != nil {
+		if p.ChecksumFile.Path == "" || !sha256Digits.MatchString(p.ChecksumFile.SHA256) {
+			return v1.Root, fmt.Errorf("checksum_file: want a path, and the file's sha256 as 64 hex digits")
+		}
+		paths = append(paths, p.ChecksumFile.Path)
+	}
+	for _, path := range paths {
 		if path != "" && !filepath.IsLocal(path) {
 			return v1.Root, fmt.Errorf("path %.80q leads out of the manifest's folder", path)
 		}
@@ -95,13 +102,20 @@ func canonicalCID(field, text string, version int) (piececid.CID, error) {
 	return c, nil
 }
 
-var checksum = regexp.MustCompile(`^[0-9a-f]{16}$`)
+var (
+	checksum     = regexp.MustCompile(`^[0-9a-f]{16}$`)
+	sha256Digits = regexp.MustCompile(`^[0-9a-f]{64}$`)
+)
 
+// validateChecksums checks those of version 1.
 func (p Piece) validateChecksums() error {
-	if p.Generated() {
+	if len(p.Checksums) == 0 {
 		return nil
 	}
-	if want := (p.PayloadSize-1)/ChecksumBlock + 1; int64(len(p.Checksums)) != want {
+	if p.ChecksumFile != nil {
+		return errors.New("both checksums and checksum_file: want one of them")
+	}
+	if want := (p.PayloadSize-1)/checksumBlock1 + 1; int64(len(p.Checksums)) != want {
 		return fmt.Errorf("%d checksums, but %d payload bytes have %d", len(p.Checksums), p.PayloadSize, want)
 	}
 	for i, sum := range p.Checksums {
@@ -123,6 +137,9 @@ func (m *Manifest) validateFiles() error {
 	for i, p := range m.Pieces {
 		if p.Flat != "" {
 			extents = append(extents, extent{filepath.Clean(p.Flat), 0, math.MaxInt64, i})
+		}
+		if p.ChecksumFile != nil {
+			extents = append(extents, extent{filepath.Clean(p.ChecksumFile.Path), 0, math.MaxInt64, i})
 		}
 		if p.Sector != "" {
 			extents = append(extents, extent{filepath.Clean(p.Sector), p.SectorOffset, p.SectorOffset + p.PaddedSize, i})

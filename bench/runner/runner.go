@@ -26,6 +26,7 @@ import (
 	"piecebench/netem/client"
 	"piecebench/netem/link"
 	"piecebench/piece"
+	"piecebench/piece/verify"
 	"piecebench/version"
 	"piecebench/wholefile"
 )
@@ -60,7 +61,7 @@ func Run(ctx context.Context, s settings.Settings, o Options) error {
 	if s.Targets, err = resolve(s.Targets, o.Targets); err != nil {
 		return err
 	}
-	if err := checkModes(s, smallest(manifest)); err != nil {
+	if err := checkModes(s, manifest, filepath.Dir(o.Manifest)); err != nil {
 		return err
 	}
 	var agent *client.Client
@@ -120,14 +121,19 @@ func smallest(m *piece.Manifest) piece.Piece {
 	return slices.MinFunc(m.Pieces, func(a, b piece.Piece) int { return cmp.Compare(a.PaddedSize, b.PaddedSize) })
 }
 
-// checkModes refuses a range that does not fit into the smallest piece.
-func checkModes(s settings.Settings, smallest piece.Piece) error {
+// checkModes refuses ranges that the pieces do not have, or that cannot be
+// verified, and a dataset in dir that lacks what it is to be verified with.
+func checkModes(s settings.Settings, m *piece.Manifest, dir string) error {
 	for _, mode := range s.Modes {
-		if mode.Length > smallest.UnpaddedSize() {
-			return fmt.Errorf("MODES=%s: the range is larger than piece %s, which holds %d bytes", mode.Name, smallest.CID, smallest.UnpaddedSize())
+		if err := m.CheckRanges(mode.Length, s.Verify > 0); err != nil {
+			return fmt.Errorf("MODES=%s: %w", mode.Name, err)
 		}
 	}
-	return nil
+	if s.Verify == 0 {
+		return nil
+	}
+	_, err := verify.OpenAll(dir, m)
+	return err
 }
 
 // localFiles returns the dataset's files as far as they are on this machine: a

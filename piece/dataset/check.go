@@ -182,21 +182,27 @@ func checkFiles(ctx context.Context, dir string, m *piece.Manifest, all []file, 
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for _, f := range all {
 		g.Go(func() error {
-			err := f.check(ctx, dir, m, samples(len(m.Pieces)), add)
+			path := f.path
+			ref, err := verify.Open(dir, m, f.piece)
+			if err != nil { // of both files of a piece
+				path = f.piece.ChecksumFile.Path
+			} else {
+				err = f.check(ctx, dir, ref, samples(len(m.Pieces)), add)
+			}
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
 			if err != nil {
 				mu.Lock()
 				defer mu.Unlock()
-				faults = append(faults, Fault{f.path, err.Error()})
+				faults = append(faults, Fault{path, err.Error()})
 			}
 			return nil
 		})
 	}
 	err = g.Wait()
 	slices.SortFunc(faults, func(a, b Fault) int { return strings.Compare(a.String(), b.String()) })
-	return faults, err
+	return slices.Compact(faults), err
 }
 
 // sampleGroups is the length of one sample, in fr32 groups.
@@ -208,7 +214,7 @@ func samples(pieces int) int { return min(max(256/pieces, 1), 32) }
 
 // check compares all of the piece in the file, or some samples, with what it
 // must be.
-func (f file) check(ctx context.Context, dir string, m *piece.Manifest, samples int, add func(int64)) error {
+func (f file) check(ctx context.Context, dir string, ref *verify.Reference, samples int, add func(int64)) error {
 	r, err := os.Open(filepath.Join(dir, f.path))
 	if err != nil {
 		return err
@@ -216,7 +222,7 @@ func (f file) check(ctx context.Context, dir string, m *piece.Manifest, samples 
 	defer r.Close()
 	groups := f.piece.PaddedSize / fr32.Padded
 	if f.full {
-		return f.checkGroups(ctx, r, m, 0, groups, add)
+		return f.checkGroups(ctx, r, ref, 0, groups, add)
 	}
 	length := min(groups, sampleGroups)
 	for i := range samples {
@@ -227,15 +233,15 @@ func (f file) check(ctx context.Context, dir string, m *piece.Manifest, samples 
 		case 1:
 			first = 0
 		}
-		if err := f.checkGroups(ctx, r, m, first, length, add); err != nil {
+		if err := f.checkGroups(ctx, r, ref, first, length, add); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (f file) checkGroups(ctx context.Context, r io.ReaderAt, m *piece.Manifest, first, n int64, add func(int64)) error {
-	c := verify.NewChecker(m, f.piece, first*fr32.Payload, n*fr32.Payload)
+func (f file) checkGroups(ctx context.Context, r io.ReaderAt, ref *verify.Reference, first, n int64, add func(int64)) error {
+	c := ref.Range(first*fr32.Payload, n*fr32.Payload)
 	watched := writerFunc(func(b []byte) (int, error) {
 		add(int64(len(b)))
 		if err := ctx.Err(); err != nil {

@@ -62,10 +62,11 @@ func Create(ctx context.Context, dir string, p Params, log io.Writer) (*piece.Ma
 	return create(ctx, dir, p, old, log)
 }
 
-// imported reports whether a manifest that cannot be loaded has checksums.
+// imported reports whether a manifest that cannot be loaded has checksums, of
+// either version.
 func imported(manifest string) bool {
 	data, err := os.ReadFile(manifest)
-	return err != nil || bytes.Contains(data, []byte(`"checksums"`))
+	return err != nil || bytes.Contains(data, []byte(`"checksum_file"`)) || bytes.Contains(data, []byte(`"checksums"`))
 }
 
 // create makes all files, after removing those of old, which may be nil.

@@ -119,10 +119,18 @@ func importFile(ctx context.Context, stage *staging, name string, p *piece.Piece
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	p.Checksums = src.sums.end()
 	if err := identify(p, root); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
+	var sums []byte
+	sums, p.ChecksumFile = src.sums.Finish(checksumDir + "/" + p.CID)
+	file, err := stage.create(checksumDir, p.CID, int64(len(sums)))
+	if err != nil {
+		return err
+	}
+	if _, err := file.Write(sums); err != nil {
+		return err
+	}
 	flat.final = p.Flat
-	return flat.finish()
+	return errors.Join(flat.finish(), file.finish())
 }

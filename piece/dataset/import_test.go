@@ -71,7 +71,7 @@ func TestVerifyNamesFaultsOfImportedPieces(t *testing.T) {
 	}
 	a, b := m.Pieces[0], m.Pieces[1]
 	for path, spoil := range map[string]func(string) error{
-		a.Flat:   flip(1 << 20),            // second block
+		a.Flat:   flip(1 << 20),            // block 64
 		b.Flat:   flip(6_000_000),          // zeros after the payload
 		b.Sector: flip(b.SectorOffset + 3), // first block
 	} {
@@ -81,9 +81,9 @@ func TestVerifyNamesFaultsOfImportedPieces(t *testing.T) {
 	}
 	faults := verify(t, dir)
 	for _, want := range []string{
-		a.Flat + ": piece " + a.CID + ": wrong checksum of the 1048576 bytes at offset 1048576",
+		a.Flat + ": piece " + a.CID + ": wrong checksum of the 16384 bytes at offset 1048576",
 		b.Flat + ": piece " + b.CID + ": byte 6000000 is 0x01, want 0x00",
-		b.Sector + ": piece " + b.CID + ": wrong checksum of the 1048576 bytes at offset 0",
+		b.Sector + ": piece " + b.CID + ": wrong checksum of the 16384 bytes at offset 0",
 	} {
 		if !strings.Contains(faults, want) {
 			t.Errorf("missing: %s", want)
@@ -91,6 +91,21 @@ func TestVerifyNamesFaultsOfImportedPieces(t *testing.T) {
 	}
 	if n := strings.Count(faults, "\n") + 1; n != 3 {
 		t.Errorf("%d faults, want 3:\n%s", n, faults)
+	}
+}
+
+func TestVerifyNamesDamagedChecksumsOnce(t *testing.T) {
+	dir := t.TempDir()
+	m, err := importFiles(dir, randomFile(t, "a", 2_500_000), randomFile(t, "b", 1_000_000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums := m.Pieces[0].ChecksumFile.Path
+	if err := flip(100)(filepath.Join(dir, sums)); err != nil {
+		t.Fatal(err)
+	}
+	if faults := verify(t, dir); strings.Count(faults, "\n") != 0 || !strings.HasPrefix(faults, sums+": ") || !strings.Contains(faults, "damaged") {
+		t.Errorf("faults: %s", faults)
 	}
 }
 

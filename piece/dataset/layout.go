@@ -4,9 +4,10 @@ import "fmt"
 
 // Folders and files of a dataset, beside piece.ManifestName.
 const (
-	flatDir   = "flat"
-	sectorDir = "sectors"
-	listName  = "pieces.txt"
+	flatDir     = "flat"
+	sectorDir   = "sectors"
+	checksumDir = "checksums" // of imported pieces
+	listName    = "pieces.txt"
 )
 
 // sectorSize is how much one sector file holds, in bytes, unless a single

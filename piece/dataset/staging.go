@@ -19,7 +19,12 @@ import (
 // alone, and removes what a killed one left there. unlock removes the folders
 // that lock made and that are still empty.
 func lock(dir string) (unlock func(), err error) {
-	made, err := makeDirs(dir, filepath.Join(dir, flatDir), filepath.Join(dir, sectorDir))
+	subs := []string{flatDir, sectorDir, checksumDir}
+	dirs := []string{dir}
+	for _, sub := range subs {
+		dirs = append(dirs, filepath.Join(dir, sub))
+	}
+	made, err := makeDirs(dirs)
 	removeMade := func() {
 		for _, d := range slices.Backward(made) {
 			os.Remove(d) // fails where something is in it
@@ -41,7 +46,7 @@ func lock(dir string) (unlock func(), err error) {
 		}
 		return nil, fmt.Errorf("lock %s: %w", dir, err)
 	}
-	for _, sub := range []string{flatDir, sectorDir} {
+	for _, sub := range subs {
 		stale, err := filepath.Glob(filepath.Join(dir, sub, ".*.tmp"))
 		if err != nil {
 			continue // dir has characters of a pattern
@@ -54,7 +59,7 @@ func lock(dir string) (unlock func(), err error) {
 }
 
 // makeDirs makes the folders that do not exist, and returns them.
-func makeDirs(dirs ...string) (made []string, err error) {
+func makeDirs(dirs []string) (made []string, err error) {
 	for _, d := range dirs {
 		if _, err := os.Stat(d); err == nil {
 			continue

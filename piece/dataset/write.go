@@ -7,13 +7,12 @@ import (
 	"runtime"
 	"sync"
 
-	"piecebench/piece"
+	"piecebench/piece/checksum"
 	"piecebench/piece/commp"
 	"piecebench/piece/fr32"
 	"piecebench/piece/payload"
 	"piecebench/piece/piececid"
 
-	"github.com/cespare/xxhash/v2"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -124,7 +123,7 @@ type reader struct {
 	mu   sync.Mutex
 	part int   // the next one
 	size int64 // read so far
-	sums checksums
+	sums checksum.Builder
 }
 
 func (r *reader) next(buf []byte) (part, n int, err error) {
@@ -142,38 +141,8 @@ func (r *reader) next(buf []byte) (part, n int, err error) {
 		return 0, 0, err
 	}
 	r.size += int64(n)
-	r.sums.write(buf[:n])
+	r.sums.Write(buf[:n])
 	part = r.part
 	r.part++
 	return part, n, nil
-}
-
-// checksums makes Piece.Checksums.
-type checksums struct {
-	digest xxhash.Digest
-	inside int // bytes of the block so far
-	done   []string
-}
-
-func (c *checksums) write(b []byte) {
-	for len(b) > 0 {
-		if c.inside == 0 {
-			c.digest.Reset()
-		}
-		n := min(len(b), piece.ChecksumBlock-c.inside)
-		c.digest.Write(b[:n])
-		b = b[n:]
-		if c.inside += n; c.inside == piece.ChecksumBlock {
-			c.end()
-		}
-	}
-}
-
-// end ends the current block, if there is one, and returns all checksums.
-func (c *checksums) end() []string {
-	if c.inside > 0 {
-		c.done = append(c.done, fmt.Sprintf("%016x", c.digest.Sum64()))
-		c.inside = 0
-	}
-	return c.done
 }

@@ -1,17 +1,18 @@
 // Package verify checks the bytes of a piece while they arrive.
 //
 // The payload of generated pieces is compared with the generator, byte by
-// byte. That of imported pieces is compared with the manifest's checksums, so
-// only whole 1 MiB blocks inside the range can be. The zeros after the
-// payload, which a piece is served with under its v1 CID, are compared too.
+// byte. That of imported pieces is compared with their checksums: all of a
+// range that starts and ends on multiples of piece.Piece.CheckedBlock, else the
+// whole blocks in it. The zeros after the payload, which a piece is served with
+// under its v1 CID, are compared too.
 package verify
 
 import (
 	"bytes"
 	"fmt"
-	"strconv"
 
 	"piecebench/piece"
+	"piecebench/piece/checksum"
 	"piecebench/piece/payload"
 
 	"github.com/cespare/xxhash/v2"
@@ -34,35 +35,64 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("piece %s: byte %d is 0x%02x, want 0x%02x", e.Piece, e.Offset, e.Got, e.Want)
 }
 
+// Reference is what the bytes of one piece are compared with. It is safe for
+// concurrent use.
+type Reference struct {
+	piece  piece.Piece
+	stream *payload.Stream // of a generated piece
+	sums   *checksum.Table // of an imported one
+}
+
+// Open returns the reference of p, one of m's pieces. dir is the manifest's
+// folder: an imported piece's checksums are read into memory, 512 KiB for each
+// GiB.
+func Open(dir string, m *piece.Manifest, p piece.Piece) (*Reference, error) {
+	if p.Generated() {
+		return &Reference{piece: p, stream: payload.New(m.Seed, p.Index)}, nil
+	}
+	sums, err := checksum.Load(dir, p)
+	return &Reference{piece: p, sums: sums}, err
+}
+
+// OpenAll returns the references of all of a manifest's pieces, in its order.
+func OpenAll(dir string, m *piece.Manifest) ([]*Reference, error) {
+	all := make([]*Reference, len(m.Pieces))
+	for i, p := range m.Pieces {
+		var err error
+		if all[i], err = Open(dir, m, p); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
 // Checker checks one range of a piece. It is for one goroutine, and takes
 // under 2 KB.
 type Checker struct {
-	piece    piece.Piece
-	off, end int64 // what is still to come
+	*Reference
+	start, end int64 // of the range
+	off        int64 // of the next byte
 
-	stream    *payload.Stream  // nil for an imported piece
 	generated *payload.Checker // of stream, at off
-	digest    *xxhash.Digest   // of the block that off is in; nil outside whole blocks
+	digest    xxhash.Digest    // of the block that off is in, up to off
 	checked   int64
 	err       error
 }
 
-// NewChecker returns a checker of length bytes of p from offset on, both in
-// bytes of the unpadded piece. p is one of m's.
-func NewChecker(m *piece.Manifest, p piece.Piece, offset, length int64) *Checker {
-	if offset < 0 || length < 0 || length > p.UnpaddedSize()-offset {
-		panic(fmt.Sprintf("verify: %d bytes at %d are not inside piece %s", length, offset, p.CID))
+// Range returns a checker of length bytes from offset on, both in bytes of the
+// unpadded piece.
+func (r *Reference) Range(offset, length int64) *Checker {
+	if offset < 0 || length < 0 || length > r.piece.UnpaddedSize()-offset {
+		panic(fmt.Sprintf("verify: %d bytes at %d are not inside piece %s", length, offset, r.piece.CID))
 	}
-	c := &Checker{piece: p, off: offset, end: offset + length}
-	if p.Generated() {
-		c.stream = payload.New(m.Seed, p.Index)
-		c.generated = c.stream.CheckerAt(offset)
+	c := &Checker{Reference: r, start: offset, end: offset + length, off: offset}
+	if r.stream != nil {
+		c.generated = r.stream.CheckerAt(offset)
 	}
 	return c
 }
 
-// Checked returns how many bytes were compared so far. Of an imported piece's
-// range it may be none.
+// Checked returns how many bytes were compared so far, and found right.
 func (c *Checker) Checked() int64 { return c.checked }
 
 // Write checks the next bytes of the range. Once it has failed, it fails
@@ -127,31 +157,32 @@ func (c *Checker) pass(n int) {
 // sum takes bytes of the block that off is in, and compares its checksum at
 // its end. It returns how many bytes it took.
 func (c *Checker) sum(b []byte) int {
-	index := c.off / piece.ChecksumBlock
-	start := index * piece.ChecksumBlock
-	end := min(start+piece.ChecksumBlock, c.piece.PayloadSize)
+	index := c.off / c.sums.Block
+	start := index * c.sums.Block
+	end := min(start+c.sums.Block, c.piece.PayloadSize)
 	b = b[:min(int64(len(b)), end-c.off)]
-	if c.off == start && end <= c.end {
-		if c.digest == nil {
-			c.digest = xxhash.New()
-		} else {
+	inOne := int64(len(b)) == end-start // all of the block at once
+	whole := start >= c.start && end <= c.end
+	if whole && !inOne {
+		if c.off == start {
 			c.digest.Reset()
 		}
-	} else if c.off == start {
-		c.digest = nil // the range ends inside this block
+		c.digest.Write(b)
 	}
 	c.off += int64(len(b))
-	if c.digest == nil {
+	if !whole || c.off < end {
 		return len(b)
 	}
-	c.digest.Write(b)
-	if c.off == end {
-		want, err := strconv.ParseUint(c.piece.Checksums[index], 16, 64)
-		if err != nil || c.digest.Sum64() != want {
-			c.err = &Error{Piece: c.piece.CID, Offset: start, Block: end - start}
-			return len(b)
-		}
-		c.checked += end - start
+	var sum uint64
+	if inOne {
+		sum = xxhash.Sum64(b)
+	} else {
+		sum = c.digest.Sum64()
 	}
+	if !c.sums.Right(index, sum) {
+		c.err = &Error{Piece: c.piece.CID, Offset: start, Block: end - start}
+		return len(b)
+	}
+	c.checked += end - start
 	return len(b)
 }

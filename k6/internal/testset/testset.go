@@ -4,13 +4,17 @@ package testset
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"piecebench/piece"
 	"piecebench/piece/commp"
+	"piecebench/piece/dataset"
 	"piecebench/piece/payload"
 )
 
@@ -47,4 +51,25 @@ func Write(tb testing.TB, dir string, n int, paddedSize int64) (string, *piece.M
 		tb.Fatal(fmt.Errorf("test dataset: %w", err))
 	}
 	return path, m
+}
+
+// Import makes a dataset in dir of n imported files of this many bytes, which
+// no generator knows, and returns the path of its manifest.
+func Import(tb testing.TB, dir string, n, size int) (string, *piece.Manifest) {
+	tb.Helper()
+	var names []string
+	for i := range n {
+		data := make([]byte, size)
+		rand.NewChaCha8([32]byte{byte(i)}).Read(data)
+		name := filepath.Join(tb.TempDir(), fmt.Sprint(i))
+		if err := os.WriteFile(name, data, 0o644); err != nil {
+			tb.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	m, err := dataset.Import(context.Background(), dir, names, io.Discard)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return filepath.Join(dir, piece.ManifestName), m
 }

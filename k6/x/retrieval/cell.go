@@ -3,6 +3,7 @@ package retrieval
 import (
 	"fmt"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,6 +18,7 @@ import (
 	"piecebench/k6/x/retrieval/record"
 	"piecebench/piece"
 	"piecebench/piece/bytesize"
+	"piecebench/piece/verify"
 	"piecebench/plain"
 )
 
@@ -32,8 +34,10 @@ type cell struct {
 	registry *metrics.Registry
 	process  *process
 	manifest *piece.Manifest
-	urls     []*url.URL // by piece
-	sizes    []int64    // by piece
+	// By piece.
+	urls       []*url.URL
+	objects    []draw.Object
+	references []*verify.Reference // none where nothing is verified
 
 	begin    sync.Once
 	started  time.Time // of the scenario, with the monotonic clock
@@ -60,18 +64,21 @@ func newCell(o options, p *process, env *common.InitEnvironment) (*cell, error) 
 		opts: o, logger: env.Logger, registry: env.Registry, process: p, manifest: m,
 		stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
-	for _, p := range m.Pieces {
-		size := p.UnpaddedSize()
-		if o.length > size {
-			return nil, fmt.Errorf("a range of %s is larger than piece %s, which has %d bytes: use smaller ranges or larger pieces",
-				bytesize.String(o.length), p.CID, size)
+	if err := m.CheckRanges(o.length, o.verify > 0); err != nil {
+		return nil, fmt.Errorf("mode %s: %w", bytesize.String(o.length), err)
+	}
+	if o.verify > 0 {
+		if c.references, err = verify.OpenAll(filepath.Dir(o.manifest), m); err != nil {
+			return nil, err
 		}
+	}
+	for _, p := range m.Pieces {
 		u, err := url.Parse(strings.ReplaceAll(o.url, "{piece}", p.CID))
 		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 			return nil, fmt.Errorf("url %s: want http://host/... or https://host/...", plain.URL(o.url))
 		}
 		c.urls = append(c.urls, u)
-		c.sizes = append(c.sizes, size)
+		c.objects = append(c.objects, draw.Object{Size: p.UnpaddedSize(), Align: p.CheckedBlock()})
 	}
 	for _, path := range []string{o.records, o.progress} {
 		if path == "" {
@@ -115,7 +122,7 @@ func (c *cell) join(cl *client, number uint64) *draw.Sequence {
 	c.mu.Lock()
 	c.clients = append(c.clients, cl)
 	c.mu.Unlock()
-	return draw.New(c.opts.seed, number, c.sizes, c.opts.length)
+	return draw.New(c.opts.seed, number, c.objects, c.opts.length)
 }
 
 // tick does every second what must not wait for a request to end.

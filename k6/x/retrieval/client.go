@@ -3,6 +3,7 @@ package retrieval
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"sync/atomic"
 	"time"
@@ -150,11 +151,11 @@ func (c *client) request(ctx context.Context, state *lib.State) *Response {
 		Whole:  cell.opts.length == draw.Full,
 		Offset: next.Offset,
 		Length: next.Length,
-		Size:   cell.sizes[next.Piece],
+		Size:   cell.objects[next.Piece].Size,
 	}
 	var check *verify.Checker
 	if c.sequence.Check(cell.opts.verify) {
-		check = verify.NewChecker(cell.manifest, p, next.Offset, next.Length)
+		check = cell.references[next.Piece].Range(next.Offset, next.Length)
 		req.Check = check
 	}
 	tags := state.Tags.GetCurrentValues()
@@ -164,7 +165,13 @@ func (c *client) request(ctx context.Context, state *lib.State) *Response {
 	cell.active.Add(-1)
 
 	res.Piece, res.Client = p.CID, int32(c.number)
-	res.Verified = check != nil && check.Checked() > 0
+	if check != nil {
+		res.VerifiedBytes = check.Checked()
+		res.Verified = res.VerifiedBytes > 0
+		if res.Outcome == string(record.OK) && res.VerifiedBytes != res.Length {
+			cell.check(fmt.Errorf("%d of the %d bytes at %d of piece %s were verified, want all", res.VerifiedBytes, res.Length, res.Offset, p.CID))
+		}
+	}
 	switch record.Outcome(res.Outcome) {
 	case record.OK:
 		cell.ok.Add(1)

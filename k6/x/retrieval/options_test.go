@@ -15,17 +15,17 @@ func TestBadInputIsRefusedBeforeAnythingIsMade(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, env := range map[string]string{
-		"a range of 1MiB is larger than piece baga": "MODE=1MiB",
-		"want full or a size such as 1MiB":          "MODE=big",
-		"no {piece} in it":                          "URL=http://127.0.0.1:1/x",
-		"want http://host":                          "URL=ftp://127.0.0.1/{piece}",
-		"url and manifest are required":             "URL=",
-		"no such file":                              "MANIFEST=/nonexistent/pieces.json",
-		"manifest " + broken:                        "MANIFEST=" + broken,
-		"want a share from 0 to 1":                  "VERIFY=2",
-		"want reuse or fresh":                       "CONNECTIONS=new",
-		"want a duration":                           "STALL=soon",
-		"exists already":                            "RECORDS=" + manifest,
+		"mode 1MiB: the range is larger than piece baga": "MODE=1MiB",
+		"want full or a size such as 1MiB":               "MODE=big",
+		"no {piece} in it":                               "URL=http://127.0.0.1:1/x",
+		"want http://host":                               "URL=ftp://127.0.0.1/{piece}",
+		"url and manifest are required":                  "URL=",
+		"no such file":                                   "MANIFEST=/nonexistent/pieces.json",
+		"manifest " + broken:                             "MANIFEST=" + broken,
+		"want a share from 0 to 1":                       "VERIFY=2",
+		"want reuse or fresh":                            "CONNECTIONS=new",
+		"want a duration":                                "STALL=soon",
+		"exists already":                                 "RECORDS=" + manifest,
 	} {
 		c := &cell{env: map[string]string{}, dir: good.dir, points: good.points}
 		for k, v := range good.env {

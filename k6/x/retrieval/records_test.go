@@ -22,9 +22,9 @@ func TestEveryRequestIsRecorded(t *testing.T) {
 		t.Errorf("complete %v, window %d ns", r.Complete(), win.EndNs-win.StartNs)
 	}
 	var bytesAll int64
-	sizes := make([]int64, len(c.manifest.Pieces))
+	objects := make([]draw.Object, len(c.manifest.Pieces))
 	for i, p := range c.manifest.Pieces {
-		sizes[i] = p.UnpaddedSize()
+		objects[i] = draw.Object{Size: p.UnpaddedSize(), Align: 1}
 	}
 	byClient := make(map[int32][]record.Request)
 	for _, row := range rows {
@@ -32,7 +32,7 @@ func TestEveryRequestIsRecorded(t *testing.T) {
 		byClient[row.Client] = append(byClient[row.Client], row)
 		end := row.StartUnixNs + row.DurationNs
 		switch {
-		case row.Outcome == "ok" && (row.Bytes != row.Length || !row.Verified || row.Status != 206 || row.TTFBNs <= 0 || row.HTTP != "HTTP/1.1"):
+		case row.Outcome == "ok" && (row.Bytes != row.Length || !row.Verified || row.VerifiedBytes != row.Length || row.Status != 206 || row.TTFBNs <= 0 || row.HTTP != "HTTP/1.1"):
 			t.Fatalf("ok with %+v", row)
 		case row.Outcome != "ok" && row.Outcome != "cut":
 			t.Fatalf("%+v", row)
@@ -51,7 +51,7 @@ func TestEveryRequestIsRecorded(t *testing.T) {
 	}
 	for client, got := range byClient {
 		slices.SortFunc(got, func(a, b record.Request) int { return int(a.StartUnixNs - b.StartUnixNs) })
-		want := draw.New(1, uint64(client), sizes, 64<<10)
+		want := draw.New(1, uint64(client), objects, 64<<10)
 		for i, row := range got {
 			w := want.Next()
 			if row.Piece != c.manifest.Pieces[w.Piece].CID || row.Offset != w.Offset || row.Length != w.Length {

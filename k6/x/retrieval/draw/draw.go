@@ -10,28 +10,34 @@ import (
 // Full as a length asks for whole pieces.
 const Full = 0
 
+// Object is one that ranges are drawn of.
+type Object struct {
+	Size  int64 // in bytes
+	Align int64 // every range starts at a multiple of it; 1 for anywhere
+}
+
 // Range is what one request asks for.
 type Range struct {
-	Piece  int   // index into the sizes
+	Piece  int   // index into the objects
 	Offset int64 // of the first byte
 	Length int64 // in bytes; of the whole piece in mode full
 }
 
 // Sequence is the endless sequence of one client. It is for one goroutine.
 type Sequence struct {
-	sizes  []int64
-	length int64
-	ranges *rand.Rand
-	checks *rand.Rand
+	objects []Object
+	length  int64
+	ranges  *rand.Rand
+	checks  *rand.Rand
 }
 
 // New returns the sequence of a client: ranges of length bytes, or Full, of
-// objects with these sizes, none of which may be smaller than length.
-func New(seed, client uint64, sizes []int64, length int64) *Sequence {
+// these objects, none of which may be smaller than length.
+func New(seed, client uint64, objects []Object, length int64) *Sequence {
 	return &Sequence{
-		sizes:  sizes,
-		length: length,
-		ranges: rand.New(rand.NewPCG(seed, client)),
+		objects: objects,
+		length:  length,
+		ranges:  rand.New(rand.NewPCG(seed, client)),
 		// A stream of its own, so that the share of checked requests does not
 		// change what is asked for.
 		checks: rand.New(rand.NewPCG(^seed, client)),
@@ -39,13 +45,14 @@ func New(seed, client uint64, sizes []int64, length int64) *Sequence {
 }
 
 // Next draws the next object, uniformly, and the offset in it, uniformly over
-// all at which length bytes remain.
+// all aligned ones at which length bytes remain.
 func (s *Sequence) Next() Range {
-	i := s.ranges.IntN(len(s.sizes))
+	i := s.ranges.IntN(len(s.objects))
+	o := s.objects[i]
 	if s.length == Full {
-		return Range{Piece: i, Length: s.sizes[i]}
+		return Range{Piece: i, Length: o.Size}
 	}
-	return Range{Piece: i, Offset: s.ranges.Int64N(s.sizes[i] - s.length + 1), Length: s.length}
+	return Range{Piece: i, Offset: s.ranges.Int64N((o.Size-s.length)/o.Align+1) * o.Align, Length: s.length}
 }
 
 // Check draws whether the next request belongs to this share of all.

@@ -5,6 +5,14 @@ import (
 	"testing"
 )
 
+// of returns objects of these sizes, of which ranges may start anywhere.
+func of(sizes ...int64) (objects []Object) {
+	for _, size := range sizes {
+		objects = append(objects, Object{size, 1})
+	}
+	return objects
+}
+
 func take(s *Sequence, n int) []Range {
 	out := make([]Range, n)
 	for i := range out {
@@ -14,8 +22,8 @@ func take(s *Sequence, n int) []Range {
 }
 
 func TestSameSeedAndClientSameSequence(t *testing.T) {
-	sizes := []int64{1000, 2000, 3000}
-	a, b := New(7, 3, sizes, 100), New(7, 3, sizes, 100)
+	objects := of(1000, 2000, 3000)
+	a, b := New(7, 3, objects, 100), New(7, 3, objects, 100)
 	for range 50 {
 		b.Check(0.5) // which requests are checked must not matter
 	}
@@ -23,7 +31,7 @@ func TestSameSeedAndClientSameSequence(t *testing.T) {
 	if !slices.Equal(want, take(b, 100)) {
 		t.Error("two sequences of the same client differ")
 	}
-	if slices.Equal(want, take(New(7, 4, sizes, 100), 100)) || slices.Equal(want, take(New(8, 3, sizes, 100), 100)) {
+	if slices.Equal(want, take(New(7, 4, objects, 100), 100)) || slices.Equal(want, take(New(8, 3, objects, 100), 100)) {
 		t.Error("another client, or another seed, has the same sequence")
 	}
 }
@@ -31,7 +39,7 @@ func TestSameSeedAndClientSameSequence(t *testing.T) {
 // The first draws of seed 1, client 1 are pinned: runs of different versions
 // must remain comparable.
 func TestSequenceIsPinned(t *testing.T) {
-	got := take(New(1, 1, []int64{1 << 30, 1 << 30, 1 << 30, 1 << 30}, 1<<20), 3)
+	got := take(New(1, 1, of(1<<30, 1<<30, 1<<30, 1<<30), 1<<20), 3)
 	want := []Range{{0, 109945798, 1 << 20}, {0, 979368588, 1 << 20}, {1, 1001958786, 1 << 20}}
 	if !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
@@ -40,7 +48,7 @@ func TestSequenceIsPinned(t *testing.T) {
 
 func TestRangesCoverEachObjectAndNoMore(t *testing.T) {
 	sizes := []int64{10, 13}
-	s := New(1, 1, sizes, 10)
+	s := New(1, 1, of(sizes...), 10)
 	seen := make(map[Range]int)
 	for range 4000 {
 		r := s.Next()
@@ -63,9 +71,25 @@ func TestRangesCoverEachObjectAndNoMore(t *testing.T) {
 	}
 }
 
+func TestAlignedRangesCoverEachBlockUpToTheEnd(t *testing.T) {
+	s := New(1, 1, []Object{{Size: 100, Align: 16}}, 32)
+	seen := make(map[int64]bool)
+	for range 1000 {
+		seen[s.Next().Offset] = true
+	}
+	for _, offset := range []int64{0, 16, 32, 48, 64} {
+		if !seen[offset] {
+			t.Errorf("no range at %d", offset)
+		}
+	}
+	if len(seen) != 5 {
+		t.Errorf("ranges at %v", seen)
+	}
+}
+
 func TestFullAsksForWholeObjects(t *testing.T) {
 	for range 10 {
-		s := New(1, 1, []int64{10, 13}, Full)
+		s := New(1, 1, of(10, 13), Full)
 		if r := s.Next(); r.Offset != 0 || r.Length != []int64{10, 13}[r.Piece] {
 			t.Errorf("%+v", r)
 		}
@@ -73,7 +97,7 @@ func TestFullAsksForWholeObjects(t *testing.T) {
 }
 
 func TestShareOfChecks(t *testing.T) {
-	s := New(1, 1, []int64{10}, Full)
+	s := New(1, 1, of(10), Full)
 	for share, want := range map[float64]int{0: 0, 1: 10000} {
 		n := 0
 		for range 10000 {

@@ -77,7 +77,7 @@ type Request struct {
 }
 
 // Result says how a request went. Of the record all is set but Piece,
-// Verified and Client, which the caller knows.
+// Verified, VerifiedBytes and Client, which the caller knows.
 type Result struct {
 	record.Request
 	End time.Time

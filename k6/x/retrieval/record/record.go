@@ -36,12 +36,15 @@ type Request struct {
 	Status      int32  `parquet:"status"`        // HTTP status, 0 if none
 	Outcome     string `parquet:"outcome,dict"`  // an Outcome
 	Error       string `parquet:"error,dict"`    // what went wrong, in one line; empty for ok and cut
-	Verified    bool   `parquet:"verified"`      // the bytes were checked
+	Verified    bool   `parquet:"verified"`      // VerifiedBytes is not 0
 	Reused      bool   `parquet:"reused"`        // sent on a connection that served an earlier request
 	Redirects   int32  `parquet:"redirects"`     // redirects followed
 	Client      int32  `parquet:"client"`        // client (k6 VU) number, from 1
 	HTTP        string `parquet:"http,dict"`     // protocol of the response: HTTP/1.0, HTTP/1.1
 	RedirectNs  int64  `parquet:"redirect_ns"`   // start to the last hop's; 0 if not redirected
+	// VerifiedBytes is how many body bytes were compared with the piece's, and
+	// right. Of a request that is ok it is 0, or all of them.
+	VerifiedBytes int64 `parquet:"verified_bytes"`
 }
 
 // Keys of the Parquet file's key-value metadata: the measured window, as
