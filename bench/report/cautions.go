@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"piecebench/bench/compare"
 	"piecebench/bench/result"
@@ -70,12 +71,17 @@ func (v *view) cautions() []caution {
 			return ""
 		}
 		text := fmt.Sprintf("%s, %s: %s", target, r.place(), count(int(f.failed), "request"))
+		reasons := f.statuses()
 		for _, c := range f.cells {
 			if len(c.FirstErrors) > 0 {
-				return text + " (" + c.FirstErrors[0] + ")"
+				reasons = append(reasons, c.FirstErrors[0])
+				break
 			}
 		}
-		return text
+		if len(reasons) == 0 {
+			return text
+		}
+		return text + " (" + strings.Join(reasons, ", ") + ")"
 	}, func(n int, named string) {
 		add("failures", "%s with failed requests: %s.", count(n, "cell"), named)
 	})

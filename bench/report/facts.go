@@ -2,6 +2,8 @@ package report
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"piecebench/bench/result"
@@ -46,6 +48,17 @@ var facts = []fact{
 		low, high := stats.Wilson(f.ok, f.ok+f.failed, 0.95)
 		return fmt.Sprintf("%s (%s to %s)", percent(share), percent(low), percent(high))
 	}},
+	{"verified", func(_ *view, _ row, _ int, f *figures) string {
+		var requests, bytes int64
+		for _, c := range f.cells {
+			requests, bytes = requests+c.Verified, bytes+c.VerifiedBytes
+		}
+		if requests == 0 {
+			return ""
+		}
+		return fmt.Sprintf("%s, %s MB compared", count(int(requests), "request"), threeDigits(float64(bytes)/1e6))
+	}},
+	{"failed by status", func(_ *view, _ row, _ int, f *figures) string { return strings.Join(f.statuses(), ", ") }},
 	{"errors", func(_ *view, _ row, _ int, f *figures) string {
 		var all []string
 		for _, c := range f.cells {
@@ -120,6 +133,20 @@ var facts = []fact{
 		}
 		return megabits(float64(e.GeneratorBits)) + " Mbit/s"
 	})},
+}
+
+// statuses says how many requests failed with which HTTP status.
+func (f *figures) statuses() (texts []string) {
+	sum := map[string]int{}
+	for _, c := range f.cells {
+		for status, n := range c.FailedStatus {
+			sum[status] += n
+		}
+	}
+	for _, status := range slices.Sorted(maps.Keys(sum)) {
+		texts = append(texts, fmt.Sprintf("%d with status %s", sum[status], status))
+	}
+	return texts
 }
 
 func threeQuantiles(q result.Quantiles, warmup bool) string {

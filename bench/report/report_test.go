@@ -117,6 +117,10 @@ func TestFailuresAreNamedWithTheirFirstError(t *testing.T) {
 		"Requests that succeeded: raw 100 % (100 of 100; 95 % interval 96.3 % to 100 %), gateway 40.0 % (40 of 100; 95 % interval 30.9 % to 49.8 %)",
 		"- **failures**: 1 cell with failed requests: gateway, 1MiB, 1000 clients, 1gbit/40ms: 60 requests (status: 500 Internal Server Error).")
 
+	limited := bad
+	limited.FailedStatus, limited.FirstErrors = map[string]int{"429": 48, "503": 2}, []string{"reset: EOF"}
+	wants(t, Markdown(runOf(limited)), "60 requests (48 with status 429, 2 with status 503, reset: EOF).")
+
 	var many []result.Cell
 	for n := 1; n <= 20; n++ {
 		c := bad

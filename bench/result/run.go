@@ -102,6 +102,13 @@ type Cell struct {
 	Evidence        *Evidence      `json:"evidence,omitempty"`
 	Series          []SeriesPoint  `json:"series,omitempty"`  // goodput over time, one a second
 	Records         string         `json:"records,omitempty"` // requests/....parquet, relative to the run
+
+	// FailedStatus counts the failures of outcome status by their HTTP status.
+	FailedStatus map[string]int `json:"failed_by_status,omitempty"`
+	// Verified counts those of the ok, failed and cut requests of which bytes were
+	// compared with the piece's; VerifiedBytes are these bytes, if right.
+	Verified      int64 `json:"requests_verified,omitempty"`
+	VerifiedBytes int64 `json:"verified_bytes,omitempty"`
 }
 
 // RequestsFailed returns the number of failed requests.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"strconv"
 	"time"
 
 	"piecebench/bench/stats"
@@ -39,7 +40,8 @@ func Summarise(rows iter.Seq2[record.Request, error], window record.Window, cell
 	cell.WindowStart = time.Unix(0, window.StartNs).UTC()
 	cell.WindowS = float64(window.EndNs-window.StartNs) / 1e9
 	cell.RequestsOK, cell.RequestsCut, cell.WindowBytes = 0, 0, 0
-	cell.Failed, cell.FirstErrors = map[string]int{}, nil
+	cell.Verified, cell.VerifiedBytes = 0, 0
+	cell.Failed, cell.FailedStatus, cell.FirstErrors = map[string]int{}, nil, nil
 
 	var inside, all cohort // requests started inside the window; all requests
 	for r, err := range rows {
@@ -59,6 +61,10 @@ func Summarise(rows iter.Seq2[record.Request, error], window record.Window, cell
 			continue
 		}
 		cell.WindowBytes += r.WindowBytes
+		if r.VerifiedBytes > 0 {
+			cell.Verified++
+			cell.VerifiedBytes += r.VerifiedBytes
+		}
 		switch {
 		case cut:
 			cell.RequestsCut++
@@ -66,6 +72,12 @@ func Summarise(rows iter.Seq2[record.Request, error], window record.Window, cell
 			cell.RequestsOK++
 		default:
 			cell.Failed[r.Outcome]++
+			if r.Outcome == string(record.Status) && r.Status > 0 { // else it was no HTTP
+				if cell.FailedStatus == nil {
+					cell.FailedStatus = map[string]int{}
+				}
+				cell.FailedStatus[strconv.Itoa(int(r.Status))]++
+			}
 			cell.addError(r)
 		}
 	}

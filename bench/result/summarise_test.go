@@ -3,6 +3,7 @@ package result
 import (
 	"errors"
 	"iter"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -89,6 +90,26 @@ func TestCountsAreOfRequestsThatEndInTheWindow(t *testing.T) {
 }
 
 // A slow cell: four clients, none of which finishes anything.
+func TestVerifiedBytesAndStatusesAreCounted(t *testing.T) {
+	verified := func(r record.Request, bytes int64) record.Request { r.VerifiedBytes = bytes; return r }
+	status := func(n int32) record.Request {
+		r := request(4, 5, 0.1, record.Status)
+		r.Status = n
+		return r
+	}
+	c := summarise(t, 1,
+		verified(request(0, 1, 0.1, record.OK), 1000), // of the warm-up
+		verified(request(3, 4, 0.1, record.OK), 1000), verified(request(4, 5, 0.1, record.Corrupt), 200),
+		verified(request(11, 12, 0.1, record.Cut), 30), request(5, 6, 0.1, record.OK),
+		status(429), status(503), status(429), status(0))
+	if c.Verified != 3 || c.VerifiedBytes != 1230 {
+		t.Errorf("%d requests verified, %d bytes; want 3 and 1230", c.Verified, c.VerifiedBytes)
+	}
+	if want := map[string]int{"429": 2, "503": 1}; !maps.Equal(c.FailedStatus, want) || c.Failed["status"] != 4 {
+		t.Errorf("failed by status %v of %d, want %v of 4", c.FailedStatus, c.Failed["status"], want)
+	}
+}
+
 func TestCutRequestsBoundTheQuantiles(t *testing.T) {
 	c := summarise(t, 4,
 		request(0, 12, 0.5, record.Cut), request(0, 12, 0.7, record.Cut),
