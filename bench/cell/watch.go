@@ -51,8 +51,8 @@ func (w *watch) observe(line record.Progress) {
 	if w.last.UnixNs != 0 && line.UnixNs > w.last.UnixNs {
 		seconds := float64(line.UnixNs-w.last.UnixNs) / 1e9
 		w.series = append(w.series, result.SeriesPoint{
-			T:           float64(line.UnixNs-line.WindowStart) / 1e9,
-			GoodputBits: float64(line.Bytes-w.last.Bytes) * 8 / seconds,
+			T:             float64(line.UnixNs-line.WindowStart) / 1e9,
+			DeliveredBits: float64(line.Bytes-w.last.Bytes) * 8 / seconds,
 		})
 	}
 	w.last = line
@@ -137,7 +137,7 @@ func (w *watch) cost(c *result.Cell) {
 		return
 	}
 	c.HostCPU = w.end.host.BusySince(w.start.host)
-	gigabytes := float64(c.WindowBytes) / 1e9
+	gigabytes := float64(c.Delivered()) / 1e9
 	perGB := func(seconds float64) *float64 {
 		if gigabytes == 0 {
 			return nil

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"piecebench/bench/result"
+	"piecebench/bench/stats"
 )
 
 // Side is one of the two that are compared.
@@ -24,6 +25,7 @@ type Comparison struct {
 	A, B         Side
 	Differences  []Difference // of the runs' machines, settings and links; none within one run
 	Cells        []Cell       // that both have, in A's order
+	Margin       float64      // the difference that does not matter: DefaultMargin, or as set
 	OnlyA, OnlyB []Place
 }
 
@@ -46,13 +48,14 @@ func (p Place) String() string {
 type Cell struct {
 	Place
 	Estimates []Estimate // one for each of Metrics
+	a, b      []result.Cell
 }
 
 // Runs compares b with a, every cell with that of the same target, link, mode
 // and concurrency. targets, where it is not nil, names one target of a and one
 // of b instead; then a and b may be the same run.
 func Runs(a, b *result.Run, targets []string) (*Comparison, error) {
-	c := &Comparison{A: Side{Run: a}, B: Side{Run: b}}
+	c := &Comparison{A: Side{Run: a}, B: Side{Run: b}, Margin: DefaultMargin}
 	switch {
 	case targets == nil:
 	case len(targets) != 2 || targets[0] == "" || targets[1] == "":
@@ -76,9 +79,9 @@ func Runs(a, b *result.Run, targets []string) (*Comparison, error) {
 			c.OnlyA = append(c.OnlyA, place)
 			continue
 		}
-		cell := Cell{Place: place}
+		cell := Cell{Place: place, a: cellsA[place], b: cellsB[place]}
 		for _, m := range Metrics {
-			cell.Estimates = append(cell.Estimates, m.Of(cellsA[place], cellsB[place]))
+			cell.Estimates = append(cell.Estimates, m.Of(cell.a, cell.b))
 		}
 		c.Cells = append(c.Cells, cell)
 	}
@@ -139,22 +142,32 @@ type Finding struct {
 	Estimate
 }
 
+// Judged returns how many cells have a goodput that shows how the servers differ.
+func (c *Comparison) Judged() (n int) {
+	for _, cell := range c.Cells {
+		if cell.Estimates[0].Judged() {
+			n++
+		}
+	}
+	return n
+}
+
 // Regressions returns the figures of which the whole interval is worse by more
 // than share. The error says why they cannot be found: without repetitions
 // there are no intervals, and nothing would ever be found.
 func (c *Comparison) Regressions(share float64) ([]Finding, error) {
 	var found []Finding
-	repeated := false
+	shown := false
 	for _, cell := range c.Cells {
 		for _, e := range cell.Estimates {
-			repeated = repeated || e.Repetitions > 1
+			shown = shown || e.Interval && !e.Metric.IsDifference()
 			if e.WorseBy(share) {
 				found = append(found, Finding{cell.Place, e})
 			}
 		}
 	}
-	if !repeated {
-		return nil, errors.New("no cell has two repetitions on both sides, so no interval can show a regression: measure with REPEAT=5")
+	if !shown && found == nil {
+		return nil, fmt.Errorf("no cell has %d repetitions on both sides, so no interval can show a regression: measure with REPEAT=5", stats.LeastForInterval)
 	}
 	return found, nil
 }

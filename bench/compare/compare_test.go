@@ -54,7 +54,7 @@ func TestVerdictsKnowWhichWayIsBetter(t *testing.T) {
 		{"more TTFB", ttfb.Of(a, more), Worse}, {"less TTFB", ttfb.Of(more, a), Better},
 		{"the same", Goodput.Of(a, a), NoDifference}, {"one repetition", Goodput.Of(a[:1], more[:1]), Unclear},
 	} {
-		if got := c.e.Verdict(); got != c.want {
+		if got := c.e.Verdict(DefaultMargin); got != c.want {
 			t.Errorf("%s: %s, want %s: %+v", c.what, got, c.want, c.e)
 		}
 	}
@@ -65,8 +65,8 @@ func TestRepetitionsArePairedByNumber(t *testing.T) {
 	a := []result.Cell{cell("x", 2, 200), cell("x", 1, 100), cell("x", 3, 300)}
 	b := []result.Cell{cell("x", 1, 50), cell("x", 2, 100), cell("x", 4, 999)}
 	e := Goodput.Of(a, b)
-	if e.Repetitions != 2 || math.Abs(e.Change+0.5) > 1e-12 || math.Abs(e.Low+0.5) > 1e-9 || math.Abs(e.High+0.5) > 1e-9 {
-		t.Errorf("%+v; want half, in both pairs", e)
+	if e.Repetitions != 2 || math.Abs(e.Change+0.5) > 1e-12 || e.Interval {
+		t.Errorf("%+v; want half, in both pairs, without an interval", e)
 	}
 }
 
@@ -77,25 +77,25 @@ func TestBoundsLeaveAnOpenInterval(t *testing.T) {
 	low := withTTFB(repeated("x", 1, 1, 1, 1, 1), -101, -100, -100, -100, -99)
 
 	e := ttfb.Of(known, bounds)
-	if !e.AtLeast || !math.IsInf(e.High, 1) || e.Verdict() != Worse || !e.WorseBy(0.05) {
+	if !e.AtLeast || !math.IsInf(e.High, 1) || e.Verdict(DefaultMargin) != Worse || !e.WorseBy(0.05) {
 		t.Errorf("second side cut: %+v", e)
 	}
 	e = ttfb.Of(bounds, known)
-	if !e.AtMost || e.Low != -1 || e.Verdict() != Better || e.WorseBy(0) {
+	if !e.AtMost || e.Low != -1 || e.Verdict(DefaultMargin) != Better || e.WorseBy(0) {
 		t.Errorf("first side cut: %+v", e)
 	}
 	// At least the same: anything from no difference upwards.
-	if e = ttfb.Of(known, low); e.Verdict() != Unclear || e.WorseBy(0) {
-		t.Errorf("a bound that shows nothing: %s %+v", e.Verdict(), e)
+	if e = ttfb.Of(known, low); e.Verdict(DefaultMargin) != Unclear || e.WorseBy(0) {
+		t.Errorf("a bound that shows nothing: %s %+v", e.Verdict(DefaultMargin), e)
 	}
-	if e = ttfb.Of(bounds, bounds); e.Known || e.Interval || e.Verdict() != Unclear || !e.A.Bound || e.A.Value < 6000 {
+	if e = ttfb.Of(bounds, bounds); e.Known || e.Interval || e.Verdict(DefaultMargin) != Unclear || !e.A.Bound || e.A.Value < 6000 {
 		t.Errorf("both sides cut: %+v", e)
 	}
 }
 
 func TestAServerThatDeliversNothingIsWorse(t *testing.T) {
 	a := repeated("x", 100, 101, 99)
-	if e := Goodput.Of(a, repeated("x", 0, 0, 0)); e.Verdict() != Worse || !e.WorseBy(0.5) || e.Change != -1 {
+	if e := Goodput.Of(a, repeated("x", 0, 0, 0)); e.Verdict(DefaultMargin) != Worse || !e.WorseBy(0.5) || e.Change != -1 || e.Interval {
 		t.Errorf("nothing in any repetition: %+v", e)
 	}
 	if e := Goodput.Of(a, repeated("x", 100, 0, 99)); e.Interval || math.Abs(e.Change+0.3367) > 0.001 {
@@ -111,7 +111,7 @@ func TestSuccessRatesAreComparedByCounts(t *testing.T) {
 	a, b := repeated("x", 1), repeated("x", 1)
 	b[0].RequestsOK, b[0].Failed = 900, map[string]int{"status": 100}
 	e := success.Of(a, b)
-	if e.Verdict() != Worse || math.Abs(e.Change+0.1) > 1e-12 || !e.WorseBy(0.05) || e.WorseBy(0.1) {
+	if e.Verdict(DefaultMargin) != Worse || math.Abs(e.Change+0.1) > 1e-12 || !e.WorseBy(0.05) || e.WorseBy(0.1) {
 		t.Errorf("%+v", e)
 	}
 	b[0].RequestsOK, b[0].Failed = 0, nil
@@ -122,14 +122,131 @@ func TestSuccessRatesAreComparedByCounts(t *testing.T) {
 
 func TestNoiseIsOnlyCalledSoWhereItHidesSomething(t *testing.T) {
 	steady := repeated("x", 100, 101, 99, 100, 100)
-	if _, ok := Goodput.Of(steady, repeated("x", 100, 100, 100, 101, 99)).Noisy(); ok {
+	if _, ok := Goodput.Of(steady, repeated("x", 100, 100, 100, 101, 99)).Noisy(DefaultMargin); ok {
 		t.Error("an interval of 2 % is called noise")
 	}
-	if hidden, ok := Goodput.Of(steady, repeated("x", 80, 120, 100, 110, 90)).Noisy(); !ok || hidden < 0.2 {
+	if hidden, ok := Goodput.Of(steady, repeated("x", 80, 120, 100, 110, 90)).Noisy(DefaultMargin); !ok || hidden < 0.2 {
 		t.Errorf("noise of 15 %%: %v, hides up to %v", ok, hidden)
 	}
-	if _, ok := Goodput.Of(steady, repeated("x", 40, 60, 50, 55, 45)).Noisy(); ok {
+	if _, ok := Goodput.Of(steady, repeated("x", 40, 60, 50, 55, 45)).Noisy(DefaultMargin); ok {
 		t.Error("a difference that is shown is called noise")
+	}
+	if _, ok := Goodput.Of(steady[:2], repeated("x", 80, 120)).Noisy(DefaultMargin); ok {
+		t.Error("two repetitions show how large the noise is")
+	}
+}
+
+// "No difference" is a finding: a wide interval does not show it.
+func TestNoDifferenceIsSaidOnlyWithinTheMargin(t *testing.T) {
+	steady := repeated("x", 100, 101, 99, 100, 100)
+	even := Goodput.Of(steady, repeated("x", 100, 100, 100, 101, 99)) // about 2 %
+	wide := Goodput.Of(steady, repeated("x", 80, 120, 100, 110, 90))
+	for _, c := range []struct {
+		what   string
+		e      Estimate
+		margin float64
+		want   Verdict
+	}{
+		{"within 5 %", even, 0.05, NoDifference}, {"not within 1 %", even, 0.01, Unclear},
+		{"far beyond 5 %", wide, 0.05, Unclear}, {"within a margin as wide", wide, 0.6, NoDifference},
+		{"655 against 121, twice", Goodput.Of(repeated("x", 655, 640), repeated("x", 121, 119)), 0.05, Unclear},
+		{"655 against 121, five times", Goodput.Of(repeated("x", 655, 640, 650, 645, 660), repeated("x", 121, 119, 120, 118, 122)), 0.05, Worse},
+		{"one of three far off", Goodput.Of(repeated("x", 655, 640, 650), repeated("x", 121, 600, 3)), 0.05, Unclear},
+	} {
+		if got := c.e.Verdict(c.margin); got != c.want {
+			t.Errorf("%s: %s, want %s (%.3f to %.3f)", c.what, got, c.want, 1+c.e.Low, 1+c.e.High)
+		}
+	}
+}
+
+func limited(cells []result.Cell, by string) []result.Cell {
+	for i := range cells {
+		cells[i].LimitedBy = by
+	}
+	return cells
+}
+
+// A difference that the machine made is none of the servers; that a server mostly
+// fails is one.
+func TestWhatTheMachineDecidedIsNotJudged(t *testing.T) {
+	ttfb := metricNamed(t, "TTFB p95")
+	fast := func() []result.Cell {
+		return withTTFB(repeated("x", 200, 201, 199, 200, 200), 50, 51, 49, 50, 50)
+	}
+	slow := func() []result.Cell {
+		return withTTFB(repeated("x", 100, 101, 99, 100, 100), 100, 101, 99, 100, 100)
+	}
+	late := slow()
+	late[4].Evidence = &result.Evidence{Emulator: &result.Emulator{Late: 0.97}}
+	dead := limited(repeated("x", 0, 0, 0, 0, 0), "generator")
+	for i := range dead {
+		dead[i].RequestsOK, dead[i].Failed = 0, map[string]int{"connect": 5000}
+	}
+	one := slow()
+	limited(one[:1], "host")
+	for _, c := range []struct {
+		what    string
+		e       Estimate
+		want    Verdict
+		worseBy bool
+	}{
+		{"a link that is full", Goodput.Of(limited(fast(), "link"), limited(slow(), "link")), Worse, true},
+		{"the host limits the second", Goodput.Of(fast(), limited(slow(), "host")), NotJudged, true},
+		{"the host limits the first", Goodput.Of(limited(fast(), "host"), slow()), NotJudged, false},
+		{"the generator limits both", Goodput.Of(limited(fast(), "generator"), limited(slow(), "generator")), NotJudged, false},
+		{"one repetition of the second", Goodput.Of(fast(), one), NotJudged, true},
+		{"a late link: goodput", Goodput.Of(fast(), late), Worse, true},
+		{"a late link: TTFB", ttfb.Of(late, fast()), NotJudged, false},
+		{"a dead server, and a generator that spins", Goodput.Of(fast(), dead), Worse, true},
+		{"CPU time on a full machine", metricNamed(t, "success rate").Of(limited(fast(), "host"), limited(fast(), "host")), NoDifference, false},
+	} {
+		if got := c.e.Verdict(DefaultMargin); got != c.want || c.e.WorseBy(0.05) != c.worseBy {
+			t.Errorf("%s: %s, worse by 5 %%: %v; want %s, %v", c.what, got, c.e.WorseBy(0.05), c.want, c.worseBy)
+		}
+	}
+}
+
+// What is missing or zero must not pass for what was compared.
+func TestEveryGapOfAComparisonIsFound(t *testing.T) {
+	whole := func() []result.Cell {
+		return withTTFB(repeated("x", 100, 101, 99, 100, 100), 50, 51, 49, 50, 50)
+	}
+	dead := whole()
+	dead[1].WindowBytes, dead[1].RequestsOK, dead[1].TTFB = 0, 0, result.Quantiles{}
+	unanswered := whole()
+	unanswered[2].TTFB.P95 = nil
+	for _, c := range []struct {
+		what string
+		a, b []result.Cell
+		want []Gap
+	}{
+		{"whole", whole(), whole(), nil},
+		{"1 of 5 repetitions", whole(), whole()[:1], []Gap{{Second: true, Repetition: 2, Lack: NoRepetition}, {Second: true, Repetition: 3, Lack: NoRepetition},
+			{Second: true, Repetition: 4, Lack: NoRepetition}, {Second: true, Repetition: 5, Lack: NoRepetition}}},
+		{"the first lacks one", whole()[1:], whole(), []Gap{{Repetition: 1, Lack: NoRepetition}}},
+		{"dead in one repetition", whole(), dead, []Gap{{Second: true, Repetition: 2, Lack: NoGoodput}}},
+		{"dead in the first", dead, whole(), []Gap{{Repetition: 2, Lack: NoGoodput}}},
+		{"zero and zero", dead, dead, []Gap{{Repetition: 2, Lack: NoGoodput}, {Second: true, Repetition: 2, Lack: NoGoodput}}},
+		{"no TTFB", whole(), unanswered, []Gap{{Second: true, Repetition: 3, Metric: "TTFB p95", Lack: NoFigure}}},
+	} {
+		compared, err := Runs(runOf("a", c.a...), runOf("b", c.b...), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range c.want {
+			c.want[i].Place = compared.Cells[0].Place
+		}
+		if diff := cmp.Diff(c.want, compared.Gaps()); diff != "" {
+			t.Errorf("%s: %s", c.what, diff)
+		}
+		if n := len(compared.Incomplete()); n != 0 {
+			t.Errorf("%s: %d runs are said to be incomplete", c.what, n)
+		}
+	}
+	short := runOf("b", whole()...)
+	short.Planned = 9
+	if compared, err := Runs(runOf("a", whole()...), short, nil); err != nil || len(compared.Incomplete()) != 1 || compared.Incomplete()[0] != short {
+		t.Errorf("a run that lacks planned cells: %v, %v", compared.Incomplete(), err)
 	}
 }
 

@@ -13,15 +13,21 @@ import (
 // worse between identical servers.
 const Confidence = 0.99
 
+// DefaultMargin is the difference that does not matter, where nobody says another:
+// an interval that lies within it shows that there is no difference.
+const DefaultMargin = 0.05
+
 // Verdict is what a comparison shows.
 type Verdict string
 
 const (
-	Better       Verdict = "better"
-	Worse        Verdict = "worse"
-	NoDifference Verdict = "no difference" // the interval contains none
-	// Unclear: no interval, for want of repetitions, or bounds that allow both.
-	Unclear Verdict = "unclear"
+	Better       Verdict = "better"        // the interval excludes "no difference"
+	Worse        Verdict = "worse"         // so it does
+	NoDifference Verdict = "no difference" // it lies within the margin around it
+	Unclear      Verdict = "unclear"       // it does neither, or there is none
+	// NotJudged: the machine that measured decided, so that the two could not differ
+	// by what the servers do.
+	NotJudged Verdict = "not judged"
 )
 
 // Estimate is how the second side stands to the first in one metric, over all
@@ -40,78 +46,98 @@ type Estimate struct {
 	Known           bool // Change exists
 	Low, High       float64
 	Interval        bool // Low and High exist
+	// Nothing: the second side came to 0 every time, and the first never.
+	Nothing bool
+	// MachineA and MachineB tell of which sides the machine decided the metric, in
+	// one repetition or more.
+	MachineA, MachineB bool
 }
 
-// Verdict says what the interval shows.
-func (e Estimate) Verdict() Verdict {
+// Judged tells that the servers could have differed.
+func (e Estimate) Judged() bool { return !e.MachineA && !e.MachineB }
+
+// Verdict says what the interval shows, with a margin such as DefaultMargin.
+func (e Estimate) Verdict(margin float64) Verdict {
 	up, down := Worse, Better
 	if e.Metric.MoreIsBetter {
 		up, down = Better, Worse
 	}
 	switch {
+	case !e.Judged():
+		return NotJudged
+	case e.Nothing, e.Interval && e.High < 0:
+		return down
 	case !e.Interval:
 		return Unclear
 	case e.Low > 0:
 		return up
-	case e.High < 0:
-		return down
-	case math.IsInf(e.High, 1) || e.Low <= -1:
-		return Unclear // an open interval that contains no difference shows nothing
+	case e.Low >= -margin && e.High <= margin:
+		return NoDifference
 	}
-	return NoDifference
+	return Unclear
 }
 
 // WorseBy tells whether the whole interval is worse than no difference by more
-// than share: a regression beyond it is then shown, not only seen.
+// than share: a regression beyond it is then shown, not only seen. Where only the
+// second side fills the machine, what it does may be why, so that counts too.
 func (e Estimate) WorseBy(share float64) bool {
-	if e.Metric.MoreIsBetter {
-		return e.Interval && e.High < -share
+	switch {
+	case e.MachineA:
+		return false
+	case !e.Metric.MoreIsBetter:
+		return e.Interval && e.Low > share
 	}
-	return e.Interval && e.Low > share
+	return e.Nothing || e.Interval && e.High < -share
 }
 
-// Wide is the least half of an interval that is called noisy: a comparison
-// should be able to show such a difference.
-const Wide = 0.05
-
-// Noisy tells whether the noise is larger than the difference and would hide
-// one of more than Wide, and how large a one. A success rate has none: the
-// width of its interval is that of its few requests.
-func (e Estimate) Noisy() (hidden float64, ok bool) {
+// Noisy tells whether there is an interval that shows neither a difference nor
+// that there is none within the margin, and how large a one it could hide. A
+// success rate has no noise: the width of its interval is that of its few requests.
+func (e Estimate) Noisy(margin float64) (hidden float64, ok bool) {
 	hidden = max(e.High, -e.Low)
-	return hidden, e.Verdict() == NoDifference && hidden > Wide && !e.Metric.IsDifference()
+	return hidden, e.Interval && !e.AtLeast && !e.AtMost && e.Verdict(margin) == Unclear && !e.Metric.IsDifference()
 }
 
 // IsDifference tells whether Change is a difference of shares, not a ratio.
 func (m Metric) IsDifference() bool { return m.value == nil }
+
+// pair is the same repetition of both sides.
+type pair struct{ a, b result.Cell }
+
+func pairs(a, b []result.Cell) (all []pair) {
+	for _, x := range a {
+		for _, y := range b {
+			if x.Repetition == y.Repetition {
+				all = append(all, pair{x, y})
+			}
+		}
+	}
+	return all
+}
 
 // Of compares b with a: the repetitions of one cell each. The n-th repetition
 // of the one is paired with the n-th of the other, those without a partner are
 // left out.
 func (m Metric) Of(a, b []result.Cell) Estimate {
 	e := Estimate{Metric: m}
-	var pairs [][2]result.Cell
-	for _, x := range a {
-		for _, y := range b {
-			if x.Repetition == y.Repetition {
-				pairs = append(pairs, [2]result.Cell{x, y})
-			}
-		}
-	}
-	e.Repetitions = len(pairs)
+	both := pairs(a, b)
+	e.Repetitions = len(both)
 	if m.IsDifference() {
-		e.shares(pairs)
+		e.shares(both)
 	} else {
-		e.ratios(pairs)
+		e.ratios(both)
+	}
+	if m.machine != nil && !failsOnOneSide(a, b) {
+		e.MachineA, e.MachineB = slices.ContainsFunc(a, m.machine), slices.ContainsFunc(b, m.machine)
 	}
 	return e
 }
 
 // shares compares success rates by the counts of all pairs together.
-func (e *Estimate) shares(pairs [][2]result.Cell) {
+func (e *Estimate) shares(pairs []pair) {
 	var ok, ended [2]int64
 	for _, p := range pairs {
-		for side, c := range p {
+		for side, c := range []result.Cell{p.a, p.b} {
 			ok[side] += c.RequestsOK
 			ended[side] += c.RequestsOK + c.RequestsFailed()
 		}
@@ -124,14 +150,14 @@ func (e *Estimate) shares(pairs [][2]result.Cell) {
 
 // ratios compares by the logarithms of the pairs' ratios. A bound in b's
 // figure makes a pair's ratio a lower bound, one in a's an upper bound. As each
-// ratio is then at least (or at most) what enters the mean, that end of the
-// mean's interval holds, and the other is open. With bounds on both sides
-// nothing is known.
-func (e *Estimate) ratios(pairs [][2]result.Cell) {
+// ratio is then at least (or at most) what enters the mean, so is its expectation:
+// that end of the mean's interval holds, and the other is open. With bounds on
+// both sides nothing is known.
+func (e *Estimate) ratios(pairs []pair) {
 	var a, b []float64
 	for _, p := range pairs {
-		x, okA := e.Metric.value(p[0])
-		y, okB := e.Metric.value(p[1])
+		x, okA := e.Metric.value(p.a)
+		y, okB := e.Metric.value(p.b)
 		if !okA || !okB {
 			continue
 		}
@@ -177,9 +203,7 @@ func (e *Estimate) zeros(a, b []float64) {
 		return
 	}
 	e.Known, e.Change = true, e.B.Value/e.A.Value-1
-	if e.B.Value == 0 && slices.Min(a) > 0 && len(a) > 1 {
-		e.Low, e.High, e.Interval = -1, -1, true
-	}
+	e.Nothing = e.B.Value == 0 && slices.Min(a) > 0
 }
 
 func mean(values []float64) (m float64) {

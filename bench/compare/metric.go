@@ -1,6 +1,9 @@
 package compare
 
-import "piecebench/bench/result"
+import (
+	"piecebench/bench/result"
+	"piecebench/bench/verdict"
+)
 
 // Metric is one figure that two sides are compared in.
 type Metric struct {
@@ -11,6 +14,10 @@ type Metric struct {
 	// value is the figure of one cell. Nil for the success rate, which is
 	// compared by counts.
 	value func(result.Cell) (Figure, bool)
+	// machine tells of a cell that the machine decided its figure; nil where it
+	// does not: what failed has failed, and CPU time is counted, not waited for.
+	machine func(result.Cell) bool
+	unseen  bool // of servers outside of the lab
 }
 
 // Figure is a value of a metric, or a lower bound of it.
@@ -22,12 +29,12 @@ type Figure struct {
 // Metrics are all that are compared, in the order of the tables.
 var Metrics = []Metric{
 	Goodput,
-	{"TTFB p50", "ms", false, quantile(func(c result.Cell) *result.Quantile { return c.TTFB.P50 })},
-	{"TTFB p95", "ms", false, quantile(func(c result.Cell) *result.Quantile { return c.TTFB.P95 })},
-	{"duration p50", "ms", false, quantile(func(c result.Cell) *result.Quantile { return c.Duration.P50 })},
-	{"duration p95", "ms", false, quantile(func(c result.Cell) *result.Quantile { return c.Duration.P95 })},
-	{"success rate", "", true, nil},
-	{"server CPU", "s/GB", false, func(c result.Cell) (Figure, bool) {
+	quantile("TTFB p50", func(c result.Cell) *result.Quantile { return c.TTFB.P50 }),
+	quantile("TTFB p95", func(c result.Cell) *result.Quantile { return c.TTFB.P95 }),
+	quantile("duration p50", func(c result.Cell) *result.Quantile { return c.Duration.P50 }),
+	quantile("duration p95", func(c result.Cell) *result.Quantile { return c.Duration.P95 }),
+	{Name: "success rate", MoreIsBetter: true},
+	{Name: "server CPU", Unit: "s/GB", unseen: true, value: func(c result.Cell) (Figure, bool) {
 		if c.ServerCPUSPerGB == nil {
 			return Figure{}, false
 		}
@@ -36,16 +43,15 @@ var Metrics = []Metric{
 }
 
 // Goodput is the metric that a report compares targets by.
-var Goodput = Metric{"goodput", "Mbit/s", true, func(c result.Cell) (Figure, bool) {
-	return Figure{Value: c.GoodputBits() / 1e6}, true
-}}
+var Goodput = Metric{Name: "goodput", Unit: "Mbit/s", MoreIsBetter: true, machine: verdict.DecidedByMachine,
+	value: func(c result.Cell) (Figure, bool) { return Figure{Value: c.GoodputBits() / 1e6}, true }}
 
-func quantile(of func(result.Cell) *result.Quantile) func(result.Cell) (Figure, bool) {
-	return func(c result.Cell) (Figure, bool) {
+func quantile(name string, of func(result.Cell) *result.Quantile) Metric {
+	return Metric{Name: name, Unit: "ms", machine: verdict.TimesDecidedByMachine, value: func(c result.Cell) (Figure, bool) {
 		q := of(c)
 		if q == nil {
 			return Figure{}, false
 		}
 		return Figure{q.Ms, q.Bound}, true
-	}
+	}}
 }

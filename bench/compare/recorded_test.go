@@ -56,8 +56,8 @@ func TestRecordedRunsCompareAsWithScipy(t *testing.T) {
 				if !near(1+e.Change, want.Ratio) || !near(1+e.Low, want.Low) || !near(1+e.High, want.High) || e.Repetitions != 5 {
 					t.Errorf("%s of %s: %+v, want %+v", e.Metric.Name, cell.Place, e, want)
 				}
-				if differs := e.Verdict() == Better || e.Verdict() == Worse; differs != (want.P < 1-Confidence) {
-					t.Errorf("%s of %s: %s, where p = %v", e.Metric.Name, cell.Place, e.Verdict(), want.P)
+				if differs := e.Verdict(DefaultMargin) == Better || e.Verdict(DefaultMargin) == Worse; differs != (want.P < 1-Confidence) {
+					t.Errorf("%s of %s: %s, where p = %v", e.Metric.Name, cell.Place, e.Verdict(DefaultMargin), want.P)
 				}
 			}
 		}

@@ -108,7 +108,7 @@ func TestAServerFivePercentSlowerIsFound(t *testing.T) {
 				other.WindowBytes = int64(0.95e9 * math.Exp(noise*rng.NormFloat64()))
 				a, b = append(a, one), append(b, other)
 			}
-			if Goodput.Of(a, b).Verdict() == Worse {
+			if Goodput.Of(a, b).Verdict(DefaultMargin) == Worse {
 				found++
 			}
 		}

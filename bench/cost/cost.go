@@ -26,7 +26,7 @@ func Parse(text string) (float64, error) {
 	return price, nil
 }
 
-// TB is what the delivery of a terabyte (10^12 bytes) of payload costs, in the
+// TB is what the delivery of a terabyte (10^12 bytes) of goodput costs, in the
 // currency of the prices.
 type TB struct{ Egress, Server float64 }
 
@@ -38,12 +38,13 @@ const (
 	bitsPerTB = 8e12
 )
 
-// PerTB returns the cost per TB from one server that delivers so many bits of
-// payload per second, all the time; false where it delivers nothing.
-func (p Prices) PerTB(goodputBits float64) (TB, bool) {
+// PerTB returns the cost per TB of goodput from one server that delivers so many
+// bits per second all the time, of which goodputBits are of use: egress is paid for
+// all of them. False where there is no goodput.
+func (p Prices) PerTB(goodputBits, deliveredBits float64) (TB, bool) {
 	if !(goodputBits > 0) {
 		return TB{}, false
 	}
 	hours := bitsPerTB / goodputBits / 3600
-	return TB{Egress: p.Egress * gbPerTB, Server: p.ServerHour * hours}, true
+	return TB{Egress: p.Egress * gbPerTB * deliveredBits / goodputBits, Server: p.ServerHour * hours}, true
 }

@@ -10,7 +10,7 @@ import (
 // left after compression; here none is compressed.
 func TestATransferCostsWhatItsPublishedSumSays(t *testing.T) {
 	const gb, seconds, servers = 223.67, 266.23, 2
-	per, ok := Prices{Egress: 0.02, ServerHour: servers * 1.536}.PerTB(gb * 1e9 * 8 / seconds)
+	per, ok := Prices{Egress: 0.02, ServerHour: servers * 1.536}.PerTB(gb*1e9*8/seconds, gb*1e9*8/seconds)
 	if !ok {
 		t.Fatal("no cost")
 	}
@@ -36,12 +36,12 @@ func TestCostPerTB(t *testing.T) {
 		{Prices{ServerHour: 0.9}, 1e10, 0.2},
 		{Prices{Egress: 0.05, ServerHour: 0.9}, 1e9, 52},
 	} {
-		if got, ok := c.prices.PerTB(c.bits); !ok || math.Abs(got.Total()-c.want) > 1e-9 {
+		if got, ok := c.prices.PerTB(c.bits, c.bits); !ok || math.Abs(got.Total()-c.want) > 1e-9 {
 			t.Errorf("%+v at %g bit/s: %v, want %v", c.prices, c.bits, got.Total(), c.want)
 		}
 	}
 	for _, nothing := range []float64{0, math.NaN()} {
-		if got, ok := (Prices{Egress: 1, ServerHour: 1}).PerTB(nothing); ok {
+		if got, ok := (Prices{Egress: 1, ServerHour: 1}).PerTB(nothing, 1e9); ok {
 			t.Errorf("delivering at %v bit/s costs %v per TB", nothing, got.Total())
 		}
 	}
@@ -57,5 +57,14 @@ func TestAPriceIsANumberFromZero(t *testing.T) {
 		if got, err := Parse(text); err == nil {
 			t.Errorf("%q is taken for the price %v", text, got)
 		}
+	}
+}
+
+// Half of what is delivered is of no use: a TB of use takes twice the time and
+// twice the egress.
+func TestBytesOfFailedRequestsArePaidFor(t *testing.T) {
+	got, ok := Prices{Egress: 0.02, ServerHour: 0.9}.PerTB(0.5e9, 1e9)
+	if !ok || math.Abs(got.Egress-40) > 1e-9 || math.Abs(got.Server-4) > 1e-9 {
+		t.Errorf("%+v, %v; want 40 of egress and 4 of the server", got, ok)
 	}
 }

@@ -56,7 +56,7 @@ var boost2023Terms = []term{
 	{"Bandwidth", "bytes of a request / its duration without connecting, in MiB/s (2^20 bytes), which the study called MB/s. It took the bytes that the response’s head announced, whether they came or not."},
 	{"Avg to P(95)", "over the requests. Those that were cut or failed count as longer than they were seen (Kaplan-Meier); where they make a value unknowable, " +
 		"it is a bound: > for latency, < for bandwidth. P(90) of bandwidth is what 10 % of requests, at most, exceeded. The study interpolated between two requests; here a quantile is always a request’s value."},
-	{"Success Rate", "ok / (ok + failed); in brackets how many were still running when the cell ended. ok is the right status, the right range and exactly the right bytes; in the study a status of 2xx was enough."},
+	{"Success Rate", "ok / (ok + failed); in brackets how many delivered a wrong byte, and how many were still running when the cell ended. ok is the right status, the right range and exactly the right bytes; in the study a status of 2xx was enough."},
 	{"CPU", "CPU time of the target’s processes per GB (10^9 bytes) delivered, user and system. The study’s tool left CPU and Memory empty, and a column Missed WindowPost, which is left out here."},
 	{"Memory", "memory of the same processes at the cell’s end, in MB (10^6 bytes)."},
 }
@@ -199,8 +199,15 @@ func (f *figures) successAndCut() string {
 	if share, ok := f.success(); ok {
 		text = percent(share)
 	}
+	var of []string
+	if n := f.corrupt(); n > 0 {
+		of = append(of, fmt.Sprintf("%d corrupt", n))
+	}
 	if f.cut > 0 {
-		text += fmt.Sprintf(" (%d cut)", f.cut)
+		of = append(of, fmt.Sprintf("%d cut", f.cut))
+	}
+	if of != nil {
+		text += " (" + strings.Join(of, ", ") + ")"
 	}
 	return text
 }
@@ -210,7 +217,7 @@ func serverCPU(cells []result.Cell) string {
 	var seconds, gigabytes float64
 	for _, c := range cells {
 		if c.ServerCPUSPerGB != nil {
-			gb := float64(c.WindowBytes) / 1e9
+			gb := float64(c.Delivered()) / 1e9
 			seconds, gigabytes = seconds+*c.ServerCPUSPerGB*gb, gigabytes+gb
 		}
 	}

@@ -52,7 +52,7 @@ func (v *view) bestCosts(prices cost.Prices) table {
 	return t
 }
 
-// bestCost is that of the cell with the most goodput, which costs least.
+// bestCost is that of the cell with the most goodput, in which the server costs least.
 func (l linkView) bestCost(prices cost.Prices, target int) string {
 	var best row
 	for _, r := range l.rows {
@@ -92,7 +92,7 @@ func perTB(prices cost.Prices, f *figures) (text string, ok bool) {
 	if f == nil {
 		return missing, false
 	}
-	c, ok := prices.PerTB(f.goodput)
+	c, ok := prices.PerTB(f.goodput, f.delivered)
 	if !ok {
 		return missing, false
 	}

@@ -162,7 +162,7 @@ func goodputSeries(c result.Cell) [][2]number {
 	for some := range slices.Chunk(series, max(1, per)) {
 		sum := 0.0
 		for _, p := range some {
-			sum += p.GoodputBits
+			sum += p.DeliveredBits
 		}
 		out = append(out, [2]number{number(math.Round(100*min(some[len(some)-1].T, c.WindowS)) / 100), number(sum / float64(len(some)) / 1e6)})
 	}

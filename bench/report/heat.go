@@ -74,7 +74,7 @@ func (v *view) heatmaps() []targetMaps {
 			f, b := r.figures[t], r.figures[0]
 			c := heatCell{Text: threeDigits(ratio), Limit: limitName(f.limitedBy), Class: heatClass(1/ratio, goodputSteps),
 				Title: megabits(f.goodput) + " against " + megabits(b.goodput) + " Mbit/s"}
-			if nearBoth(f, b) {
+			if f.linkFull() && b.linkFull() {
 				c.Class += " link"
 			}
 			if f.because != "" {
@@ -153,11 +153,4 @@ func (v *view) heatmap(show func(row) (heatCell, bool)) heatmap {
 		}
 	}
 	return h
-}
-
-// nearBoth tells that both targets nearly filled the link.
-func nearBoth(a, b *figures) bool {
-	x, ok1 := a.share()
-	y, ok2 := b.share()
-	return ok1 && ok2 && x >= nearCeiling && y >= nearCeiling
 }

@@ -117,7 +117,7 @@ func syntheticCell(rng *rand.Rand, mode string, n, t int, ceiling float64) resul
 	server, gen, rss := 0.08+0.1*float64(t), 0.12, 40+120*float64(t)
 	c.ServerCPUSPerGB, c.GenCPUSPerGB, c.ServerRSSMB = &server, &gen, &rss
 	for second := -1; second <= 10; second++ {
-		c.Series = append(c.Series, result.SeriesPoint{T: float64(second), GoodputBits: goodput * (1 + 0.02*rng.NormFloat64())})
+		c.Series = append(c.Series, result.SeriesPoint{T: float64(second), DeliveredBits: goodput * (1 + 0.02*rng.NormFloat64())})
 	}
 	return c
 }

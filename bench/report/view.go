@@ -40,6 +40,7 @@ type row struct {
 type figures struct {
 	cells           []result.Cell // one a repetition
 	goodput         float64       // bits per second
+	delivered       float64       // bits per second, those of failed requests too
 	ceiling         float64       // bits per second, 0 where unknown
 	ok, failed, cut int64
 	ttfb, duration  result.Quantiles // of the middle repetition
@@ -65,6 +66,10 @@ func (f *figures) share() (float64, bool) {
 	}
 	return f.goodput / f.ceiling, true
 }
+
+// linkFull tells that a link decided: it carried nearly its ceiling, whatever
+// became of it.
+func (f *figures) linkFull() bool { return f.ceiling > 0 && f.delivered >= nearCeiling*f.ceiling }
 
 func serverSeconds(c result.Cell) *float64    { return c.ServerCPUSPerGB }
 func generatorSeconds(c result.Cell) *float64 { return c.GenCPUSPerGB }
@@ -220,7 +225,7 @@ func (l linkView) hasCeiling() bool {
 // combine puts the repetitions together: counts and bytes add up, quantiles
 // are those of the middle repetition.
 func (f *figures) combine() {
-	var bytes int64
+	var bytes, delivered int64
 	var seconds float64
 	var ttfb, total []result.Quantiles
 	var limits, reasons []string
@@ -229,6 +234,7 @@ func (f *figures) combine() {
 		f.failed += c.RequestsFailed()
 		f.cut += c.RequestsCut
 		bytes += c.WindowBytes
+		delivered += c.Delivered()
 		seconds += c.WindowS
 		f.ceiling = max(f.ceiling, float64(c.CeilingBits))
 		f.warmupQuantiles = f.warmupQuantiles || c.WarmupQuantiles
@@ -238,7 +244,7 @@ func (f *figures) combine() {
 			reasons = append(reasons, c.Because)
 		}
 	}
-	f.goodput = float64(bytes) * 8 / seconds
+	f.goodput, f.delivered = float64(bytes)*8/seconds, float64(delivered)*8/seconds
 	f.ttfb, f.duration = middle(ttfb), middle(total)
 	f.limitedBy, f.because = strings.Join(limits, ", "), strings.Join(reasons, "; ")
 }

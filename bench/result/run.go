@@ -81,27 +81,32 @@ type Cell struct {
 	Concurrency int    `json:"concurrency"`
 	Repetition  int    `json:"repetition"` // from 1
 
-	WindowStart     time.Time      `json:"window_start,omitzero"` // UTC
-	WindowS         float64        `json:"window_s"`
-	RequestsOK      int64          `json:"requests_ok"`
-	RequestsCut     int64          `json:"requests_cut"`
-	Failed          map[string]int `json:"failed"` // outcome -> count, failures only
-	FirstErrors     []string       `json:"first_errors,omitempty"`
-	WindowBytes     int64          `json:"window_bytes"` // payload bytes inside the window
-	TTFB            Quantiles      `json:"ttfb_ms"`
-	Duration        Quantiles      `json:"duration_ms"`
-	WarmupQuantiles bool           `json:"warmup_quantiles,omitempty"` // the quantiles include requests of the warm-up: too few began and ended in the window
-	ServerCPUSPerGB *float64       `json:"server_cpu_s_per_gb,omitempty"`
-	ServerRSSMB     *float64       `json:"server_rss_mb,omitempty"` // MB = 1e6 bytes
-	GenCPUSPerGB    *float64       `json:"generator_cpu_s_per_gb,omitempty"`
-	HostCPU         float64        `json:"host_cpu"` // busy share during the window, 0 to 1
-	CeilingBits     int64          `json:"ceiling_bits,omitempty"`
-	HostLimited     bool           `json:"host_limited,omitempty"`
-	LimitedBy       string         `json:"limited_by"`        // a verdict, or empty when not known
-	Because         string         `json:"because,omitempty"` // the figures that decided it, in words
-	Evidence        *Evidence      `json:"evidence,omitempty"`
-	Series          []SeriesPoint  `json:"series,omitempty"`  // goodput over time, one a second
-	Records         string         `json:"records,omitempty"` // requests/....parquet, relative to the run
+	WindowStart time.Time      `json:"window_start,omitzero"` // UTC
+	WindowS     float64        `json:"window_s"`
+	RequestsOK  int64          `json:"requests_ok"`
+	RequestsCut int64          `json:"requests_cut"`
+	Failed      map[string]int `json:"failed"` // outcome -> count, failures only
+	FirstErrors []string       `json:"first_errors,omitempty"`
+	// WindowBytes are the payload bytes inside the window of requests that
+	// succeeded, or were cut without a fault: what goodput counts.
+	WindowBytes int64 `json:"window_bytes"`
+	// DeliveredBytes are those of all requests, failed ones too. 0 of a run of an
+	// older piecebench, which counted all in WindowBytes.
+	DeliveredBytes  int64         `json:"delivered_bytes,omitempty"`
+	TTFB            Quantiles     `json:"ttfb_ms"`
+	Duration        Quantiles     `json:"duration_ms"`
+	WarmupQuantiles bool          `json:"warmup_quantiles,omitempty"` // the quantiles include requests of the warm-up: too few began and ended in the window
+	ServerCPUSPerGB *float64      `json:"server_cpu_s_per_gb,omitempty"`
+	ServerRSSMB     *float64      `json:"server_rss_mb,omitempty"` // MB = 1e6 bytes
+	GenCPUSPerGB    *float64      `json:"generator_cpu_s_per_gb,omitempty"`
+	HostCPU         float64       `json:"host_cpu"` // busy share during the window, 0 to 1
+	CeilingBits     int64         `json:"ceiling_bits,omitempty"`
+	HostLimited     bool          `json:"host_limited,omitempty"`
+	LimitedBy       string        `json:"limited_by"`        // a verdict, or empty when not known
+	Because         string        `json:"because,omitempty"` // the figures that decided it, in words
+	Evidence        *Evidence     `json:"evidence,omitempty"`
+	Series          []SeriesPoint `json:"series,omitempty"`  // the delivered rate over time, one a second
+	Records         string        `json:"records,omitempty"` // requests/....parquet, relative to the run
 
 	// FailedStatus counts the failures of outcome status by their HTTP status.
 	FailedStatus map[string]int `json:"failed_by_status,omitempty"`
@@ -131,11 +136,17 @@ func (c Cell) SuccessRate() (float64, bool) {
 
 // LinkShare returns goodput / the link's measured ceiling, and false where
 // no ceiling is known.
-func (c Cell) LinkShare() (float64, bool) {
+func (c Cell) LinkShare() (float64, bool) { return c.ofCeiling(c.GoodputBits()) }
+
+// LinkUse returns the delivered rate / the link's measured ceiling: how full the
+// link was, whatever became of what it carried. False where no ceiling is known.
+func (c Cell) LinkUse() (float64, bool) { return c.ofCeiling(c.DeliveredBits()) }
+
+func (c Cell) ofCeiling(bits float64) (float64, bool) {
 	if c.CeilingBits <= 0 {
 		return 0, false
 	}
-	return c.GoodputBits() / float64(c.CeilingBits), true
+	return bits / float64(c.CeilingBits), true
 }
 
 // WindowEnd returns when the window ended, UTC.
@@ -143,8 +154,22 @@ func (c Cell) WindowEnd() time.Time {
 	return c.WindowStart.Add(time.Duration(c.WindowS * float64(time.Second)))
 }
 
-// GoodputBits returns payload bits per second inside the window.
+// GoodputBits returns the payload bits per second inside the window of requests
+// that succeeded, or were cut without a fault.
 func (c Cell) GoodputBits() float64 { return float64(c.WindowBytes) * 8 / c.WindowS }
+
+// Delivered returns the payload bytes inside the window of all requests.
+func (c Cell) Delivered() int64 { return max(c.DeliveredBytes, c.WindowBytes) }
+
+// DeliveredBits returns the payload bits per second inside the window of all
+// requests: what went through link, server and generator.
+func (c Cell) DeliveredBits() float64 { return float64(c.Delivered()) * 8 / c.WindowS }
+
+// CountsFailed tells that WindowBytes include bytes of failed requests, as those
+// of an older piecebench do.
+func (c Cell) CountsFailed() bool {
+	return c.DeliveredBytes == 0 && c.WindowBytes > 0 && c.RequestsFailed() > 0
+}
 
 // Quantiles of a duration, in milliseconds. A nil value does not exist
 // (nothing was seen).
@@ -161,9 +186,9 @@ type Quantile struct {
 	Bound bool    `json:"bound,omitempty"` // the true value is above Ms
 }
 
-// SeriesPoint is the goodput of one second of a cell, warm-up included
-// (negative T).
+// SeriesPoint is the delivered rate of one second of a cell, warm-up included
+// (negative T): while a request runs, nobody knows yet what becomes of it.
 type SeriesPoint struct {
-	T           float64 `json:"t_s"` // seconds since the window's start, at the second's end
-	GoodputBits float64 `json:"goodput_bits"`
+	T             float64 `json:"t_s"` // seconds since the window's start, at the second's end
+	DeliveredBits float64 `json:"goodput_bits"`
 }

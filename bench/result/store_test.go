@@ -160,12 +160,12 @@ func TestCellsCSV(t *testing.T) {
 	const promised = "cell,target,link,mode,concurrency,repetition,window_s,requests_ok,requests_failed,requests_cut,success_rate," +
 		"goodput_mbit_s,link_share,ttfb_p50_ms,ttfb_p95_ms,ttfb_p99_ms,duration_p50_ms,duration_p95_ms,duration_p99_ms,failed_connect," +
 		"failed_reset,failed_timeout,failed_status,failed_range,failed_short,failed_corrupt,server_cpu_s_per_gb,server_rss_mb," +
-		"generator_cpu_s_per_gb,limited_by"
+		"generator_cpu_s_per_gb,limited_by,delivered_mbit_s"
 	want := [][]string{
 		strings.Split(promised, ","),
 		// Stalls are timeouts; an outcome without a column is in requests_failed.
-		strings.Split("1,raw,1gbit/40ms,1MiB,10,1,10,300,10,0,0.967742,475,0.5,81.5,>12000,,,,,0,0,3,0,3,0,0,,,0.0781,link", ","),
-		{"2", "a,b\"c", "1gbit/40ms", "full", "1", "1", "10", "0", "0", "1", "", "0", "", "", "", "", "", "", "", "0", "0", "0", "0", "0", "0", "0", "", "", "", ""},
+		strings.Split("1,raw,1gbit/40ms,1MiB,10,1,10,300,10,0,0.967742,475,0.5,81.5,>12000,,,,,0,0,3,0,3,0,0,,,0.0781,link,475", ","),
+		{"2", "a,b\"c", "1gbit/40ms", "full", "1", "1", "10", "0", "0", "1", "", "0", "", "", "", "", "", "", "", "0", "0", "0", "0", "0", "0", "0", "", "", "", "", "0"},
 	}
 	if diff := cmp.Diff(want, table); diff != "" {
 		t.Error(diff)

@@ -19,8 +19,10 @@ const maxErrors = 5
 //
 // Counts are of the requests that ended inside the window, and of those that
 // were still running at its end (cut). What ended during the warm-up is in
-// none of them. Bytes are those received inside the window, whatever became
-// of their request.
+// none of them. A corrupt answer is counted whenever it came, also in the
+// warm-up: wrong data must not pass unseen. WindowBytes are those received inside
+// the window by requests that succeeded or were cut without a fault,
+// DeliveredBytes those of all.
 //
 // Quantiles are of the requests that started inside the window, cut ones
 // right-censored at the age they had. Choosing by the end instead, or by
@@ -39,7 +41,7 @@ func Summarise(rows iter.Seq2[record.Request, error], window record.Window, cell
 	}
 	cell.WindowStart = time.Unix(0, window.StartNs).UTC()
 	cell.WindowS = float64(window.EndNs-window.StartNs) / 1e9
-	cell.RequestsOK, cell.RequestsCut, cell.WindowBytes = 0, 0, 0
+	cell.RequestsOK, cell.RequestsCut, cell.WindowBytes, cell.DeliveredBytes = 0, 0, 0, 0
 	cell.Verified, cell.VerifiedBytes = 0, 0
 	cell.Failed, cell.FailedStatus, cell.FirstErrors = map[string]int{}, nil, nil
 
@@ -47,6 +49,10 @@ func Summarise(rows iter.Seq2[record.Request, error], window record.Window, cell
 	for r, err := range rows {
 		if err != nil {
 			return err
+		}
+		corrupt := r.Outcome == string(record.Corrupt)
+		if corrupt {
+			cell.addFailure(r)
 		}
 		end := r.StartUnixNs + r.DurationNs
 		if r.StartUnixNs >= window.EndNs {
@@ -60,25 +66,22 @@ func Summarise(rows iter.Seq2[record.Request, error], window record.Window, cell
 		if end <= window.StartNs {
 			continue
 		}
-		cell.WindowBytes += r.WindowBytes
+		cell.DeliveredBytes += r.WindowBytes
+		if r.Outcome == string(record.OK) || r.Outcome == string(record.Cut) {
+			cell.WindowBytes += r.WindowBytes
+		}
 		if r.VerifiedBytes > 0 {
 			cell.Verified++
 			cell.VerifiedBytes += r.VerifiedBytes
 		}
 		switch {
+		case corrupt:
 		case cut:
 			cell.RequestsCut++
 		case r.Outcome == string(record.OK):
 			cell.RequestsOK++
 		default:
-			cell.Failed[r.Outcome]++
-			if r.Outcome == string(record.Status) && r.Status > 0 { // else it was no HTTP
-				if cell.FailedStatus == nil {
-					cell.FailedStatus = map[string]int{}
-				}
-				cell.FailedStatus[strconv.Itoa(int(r.Status))]++
-			}
-			cell.addError(r)
+			cell.addFailure(r)
 		}
 	}
 	population := &inside
@@ -123,8 +126,15 @@ func quantiles(s *stats.Survival) Quantiles {
 	return Quantiles{P50: at(0.50), P95: at(0.95), P99: at(0.99)}
 }
 
-// addError keeps the first few different errors.
-func (c *Cell) addError(r record.Request) {
+// addFailure counts a failed request and keeps the first few different errors.
+func (c *Cell) addFailure(r record.Request) {
+	c.Failed[r.Outcome]++
+	if r.Outcome == string(record.Status) && r.Status > 0 { // else it was no HTTP
+		if c.FailedStatus == nil {
+			c.FailedStatus = map[string]int{}
+		}
+		c.FailedStatus[strconv.Itoa(int(r.Status))]++
+	}
 	text := r.Outcome
 	if r.Error != "" {
 		text += ": " + r.Error

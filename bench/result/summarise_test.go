@@ -81,11 +81,47 @@ func TestCountsAreOfRequestsThatEndInTheWindow(t *testing.T) {
 	if c.Failed["status"] != 2 || c.Failed["connect"] != 1 {
 		t.Errorf("failures %v", c.Failed)
 	}
-	if c.WindowBytes != 8000 {
-		t.Errorf("%d bytes in the window, want 8000", c.WindowBytes)
+	if c.WindowBytes != 5000 || c.DeliveredBytes != 8000 {
+		t.Errorf("%d bytes of use in the window, %d in all; want 5000 of 8000", c.WindowBytes, c.DeliveredBytes)
 	}
 	if len(c.FirstErrors) != 2 || c.FirstErrors[0] != "status: 503 Service Unavailable" {
 		t.Errorf("errors %q: want each once", c.FirstErrors)
+	}
+}
+
+// Bytes of no use to a client are no goodput, whenever their request ended; what
+// the link carried, they are.
+func TestBytesOfFailedRequestsAreNoGoodput(t *testing.T) {
+	for _, outcome := range []record.Outcome{record.Corrupt, record.Short, record.Timeout, record.Stalled, record.Range, record.Status} {
+		c := summarise(t, 1, request(3, 4, 0.1, record.OK), request(5, 12, 0, record.Cut),
+			request(4, 5, 0.1, outcome), request(11, 12.1, 0.1, outcome))
+		if c.WindowBytes != 2000 || c.DeliveredBytes != 4000 || c.Delivered() != 4000 {
+			t.Errorf("%s: %d bytes of use, %d in all; want 2000 of 4000", outcome, c.WindowBytes, c.Delivered())
+		}
+		if c.CountsFailed() {
+			t.Errorf("%s: goodput is said to count failed bytes", outcome)
+		}
+	}
+	c := Cell{WindowS: 8, WindowBytes: 1e9, DeliveredBytes: 2e9, CeilingBits: 4e9}
+	share, _ := c.LinkShare()
+	use, _ := c.LinkUse()
+	if c.GoodputBits() != 1e9 || c.DeliveredBits() != 2e9 || share != 0.25 || use != 0.5 {
+		t.Errorf("goodput %v (%v of the ceiling), delivered %v (%v)", c.GoodputBits(), share, c.DeliveredBits(), use)
+	}
+	older := Cell{WindowS: 8, WindowBytes: 1e9, Failed: map[string]int{"short": 1}}
+	if older.DeliveredBits() != 1e9 || !older.CountsFailed() {
+		t.Errorf("a run of before: delivered %v, counts failed bytes: %v", older.DeliveredBits(), older.CountsFailed())
+	}
+}
+
+// A corrupt answer in the warm-up, or one that ends as the window has closed, is
+// still one.
+func TestWrongDataIsCountedWheneverItCame(t *testing.T) {
+	early, late := request(0, 1, 0.1, record.Corrupt), request(11, 12.1, 0.1, record.Corrupt)
+	early.WindowBytes, early.Error = 0, "wrong byte at 7"
+	c := summarise(t, 1, early, late, request(3, 4, 0.1, record.OK))
+	if c.Failed["corrupt"] != 2 || c.RequestsOK != 1 || c.RequestsCut != 0 || len(c.FirstErrors) == 0 || c.FirstErrors[0] != "corrupt: wrong byte at 7" {
+		t.Errorf("%v failed, %d ok, %d cut, %q", c.Failed, c.RequestsOK, c.RequestsCut, c.FirstErrors)
 	}
 }
 

@@ -133,6 +133,6 @@ func (r *sweep) generator(ctx context.Context, number int) (g result.Generator, 
 	if measured.RequestsFailed() > 0 {
 		return g, fmt.Errorf("the generator's ceiling: %d requests to the link agent failed: %s", measured.RequestsFailed(), measured.FirstErrors[0])
 	}
-	g = result.Generator{Clients: calibrate.GeneratorClients, CeilingBits: int64(measured.GoodputBits()), HostCPU: measured.HostCPU, CPUSPerGB: measured.GenCPUSPerGB}
+	g = result.Generator{Clients: calibrate.GeneratorClients, CeilingBits: int64(measured.DeliveredBits()), HostCPU: measured.HostCPU, CPUSPerGB: measured.GenCPUSPerGB}
 	return g, record.Remove(filepath.Join(r.options.Out, measured.Records))
 }

@@ -34,6 +34,7 @@ func ofCell(run string, c result.Cell) []*prompb.TimeSeries {
 		"concurrency": strconv.Itoa(c.Concurrency), "repetition": strconv.Itoa(c.Repetition),
 	}}
 	b.add("goodput_bits_per_second", c.GoodputBits())
+	b.add("delivered_bits_per_second", c.DeliveredBits())
 	if share, ok := c.LinkShare(); ok {
 		b.add("link_share_ratio", share)
 	}

@@ -6,9 +6,14 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
+// LeastForInterval is how many observations a mean needs to have an interval. With
+// two, Student's t has one degree of freedom, and the factor at 99 % is 64: an
+// interval that is as wide says nothing but how close the two happened to be.
+const LeastForInterval = 3
+
 // MeanInterval returns the interval of a mean at a confidence level, such as
 // 0.95, from independent observations of it: Student's t interval. ok is false
-// below two of them.
+// below LeastForInterval of them.
 //
 // Why not a bootstrap: repetitions are few. An interval cut out of resampled
 // means, percentile or BCa, cannot leave the range of the observations, so
@@ -16,7 +21,7 @@ import (
 // its level; bootstrap-t divides by spreads of resamples that nearly repeat
 // one value. docs/METHODOLOGY.md has the measured coverage.
 func MeanInterval(values []float64, level float64) (low, high float64, ok bool) {
-	if len(values) < 2 {
+	if len(values) < LeastForInterval {
 		return 0, 0, false
 	}
 	mean, se := meanError(values)

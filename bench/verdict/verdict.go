@@ -53,15 +53,15 @@ type Rule struct {
 // Rules in their order: the first that holds is the verdict. What the evidence
 // lacks, a rule cannot hold for.
 var Rules = []Rule{
-	{Link, fmt.Sprintf("goodput at least %s of the ceiling of a link that is not host-limited, or of what the rate of any allows", percent(linkFull)),
+	{Link, fmt.Sprintf("the delivered rate at least %s of the ceiling of a link that is not host-limited, or of what the rate of any allows", percent(linkFull)),
 		func(c result.Cell, _ result.Evidence) (string, bool) {
-			share, known := c.LinkShare()
+			share, known := c.LinkUse()
 			allowed := 0.0
 			if spec, err := link.Parse(c.Link); err == nil {
 				allowed = float64(spec.RateBits) * link.FullSizedShare
 			}
 			return percent(share) + " of the link’s ceiling",
-				known && (!c.HostLimited && share >= linkFull || allowed > 0 && c.GoodputBits() >= linkFull*allowed)
+				known && (!c.HostLimited && share >= linkFull || allowed > 0 && c.DeliveredBits() >= linkFull*allowed)
 		}},
 	{ServerCPU, fmt.Sprintf("the server's processes used at least %s of the CPUs that they may use, or a quota stopped them in %s of its periods, or one of their threads used %s of one CPU", percent(cpuFull), percent(quotaUsedUp), percent(cpuFull)),
 		func(_ result.Cell, e result.Evidence) (string, bool) {
@@ -83,9 +83,9 @@ var Rules = []Rule{
 		func(c result.Cell, e result.Evidence) (string, bool) {
 			return busy(c, e), c.HostCPU >= cpuFull
 		}},
-	{Generator, fmt.Sprintf("goodput at least %s of the generator's ceiling", percent(linkFull)),
+	{Generator, fmt.Sprintf("the delivered rate at least %s of the generator's ceiling", percent(linkFull)),
 		func(c result.Cell, e result.Evidence) (string, bool) {
-			share := c.GoodputBits() / float64(e.GeneratorBits)
+			share := c.DeliveredBits() / float64(e.GeneratorBits)
 			return percent(share) + " of the generator’s ceiling", e.GeneratorBits > 0 && share >= linkFull
 		}},
 	{Emulator, fmt.Sprintf("at least %s of the packets of the delay line left it more than 1 ms late, or it lost %s", percent(LateShare), percent(droppedShare)),
@@ -136,7 +136,7 @@ var Rules = []Rule{
 			if e.TCP == nil || c.HostLimited || e.RTTMs < minRTTMs {
 				return "", false
 			}
-			share, _ := c.LinkShare()
+			share, _ := c.LinkUse()
 			return fmt.Sprintf("the link’s queue stood: the round trip was %s, idle %s (%s of the link’s ceiling)", milliseconds(e.TCP.RTTMs), milliseconds(e.RTTMs), percent(share)),
 				e.TCP.Waiting >= unsentShare && e.TCP.RTTMs >= queueMultiple*e.RTTMs
 		}},
