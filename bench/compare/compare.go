@@ -51,6 +51,11 @@ type Cell struct {
 	a, b      []result.Cell
 }
 
+// CountsFailed tells that the goodput of a side counts bytes of failed requests.
+func (c Cell) CountsFailed() bool {
+	return slices.ContainsFunc(c.a, result.Cell.CountsFailed) || slices.ContainsFunc(c.b, result.Cell.CountsFailed)
+}
+
 // Runs compares b with a, every cell with that of the same target, link, mode
 // and concurrency. targets, where it is not nil, names one target of a and one
 // of b instead; then a and b may be the same run.

@@ -6,6 +6,7 @@ package readable
 import (
 	"math"
 	"strconv"
+	"strings"
 )
 
 // ThreeDigits writes a number of at least 0 with about three digits: 0.05,
@@ -61,4 +62,31 @@ func WholePercent(share float64) string {
 		places, share = 2, math.Copysign(max(percent, 0.01)/100, share)
 	}
 	return strconv.FormatFloat(100*share, 'f', places, 64) + " %"
+}
+
+// greatestRatio is where the upper end of a ratio's interval says nothing.
+const greatestRatio = 1e5
+
+// Interval writes the interval of a ratio: "0.95 to 1.05". An end that says nothing
+// is left out: a lower one that reads as 0, an upper one of 100,000 and beyond. What
+// is left is "> 0.95" or "< 1.05", or "not known".
+func Interval(low, high float64, write func(float64) string) string {
+	fromBelow, fromAbove := strings.Trim(write(low), "0.") != "", high < greatestRatio
+	switch {
+	case fromBelow && fromAbove:
+		return write(low) + " to " + write(high)
+	case fromBelow:
+		return "> " + write(low)
+	case fromAbove:
+		return "< " + write(high)
+	}
+	return "not known"
+}
+
+// Ratio writes a ratio with three decimals, and a large one with three digits.
+func Ratio(v float64) string {
+	if v < 10 {
+		return strconv.FormatFloat(v, 'f', 3, 64)
+	}
+	return ThreeDigits(v)
 }

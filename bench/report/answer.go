@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"piecebench/bench/stats"
@@ -13,7 +14,8 @@ import (
 const nearCeiling = 0.9
 
 // answer is what a reader who reads no further should know: a headline with
-// its figures, and sentences that qualify it.
+// its figures, and sentences that qualify it. Requests that failed come before any
+// ratio.
 func (v *view) answer() (headline string, more []string) {
 	if len(v.targets) == 0 {
 		return "No cell was measured.", nil
@@ -34,6 +36,9 @@ func (v *view) answer() (headline string, more []string) {
 	} else if s := v.atCeiling(); s != "" {
 		more = append(more, s)
 	}
+	if s := v.failures(); s != "" {
+		headline = s + " " + headline
+	}
 	return headline, append(more, v.success())
 }
 
@@ -43,96 +48,203 @@ func (r row) place() string { return r.mode + ", " + clients(r.concurrency) + ",
 // compared is a row with the ratio of two targets in it.
 type compared struct {
 	row
-	ratio float64
+	ratio stats.Range
 }
 
-// spread returns the median ratio and the row with the least one (or the
-// greatest, where more is worse).
-func spread(all []compared, moreIsWorse bool) (median float64, worst compared) {
-	ratios := make([]float64, len(all))
+// spread returns the median ratio, and the worst with the row that shows it: the
+// least, or the greatest where more is worse.
+func spread(all []compared, moreIsWorse bool) (median, worst stats.Range, of row) {
+	ratios := make([]stats.Range, len(all))
 	for i, c := range all {
 		ratios[i] = c.ratio
 	}
 	median, _ = stats.Median(ratios)
-	byRatio := func(a, b compared) int { return cmp.Compare(a.ratio, b.ratio) }
-	if moreIsWorse {
-		return median, slices.MaxFunc(all, byRatio)
+	byRatio := func(a, b compared) int { return cmp.Compare(a.ratio.Low, b.ratio.Low) }
+	if !moreIsWorse {
+		least := slices.MinFunc(all, byRatio)
+		return median, least.ratio, least.row
 	}
-	return median, slices.MinFunc(all, byRatio)
+	worst, _ = stats.Greatest(ratios)
+	return median, worst, slices.MaxFunc(all, byRatio).row
 }
+
+// ranged writes what is known of a value, after words for a bound: "4.34",
+// "at least 4.34", "between 1.00 and 2.00".
+func ranged(r stats.Range, write func(float64) string) string {
+	switch {
+	case r.Known():
+		return write(r.Low)
+	case math.IsInf(r.High, 1):
+		return "at least " + write(r.Low)
+	case r.Low <= 0:
+		return "at most " + write(r.High)
+	}
+	return "between " + write(r.Low) + " and " + write(r.High)
+}
+
+// leftOut counts rows that show nothing of the servers, after a semicolon.
+func leftOut(n int, why string) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "; 1 row that " + why + " is left out"
+	}
+	return fmt.Sprintf("; %d rows that %s are left out", n, why)
+}
+
+const (
+	byMachine = "this machine limited"
+	byLate    = "this machine limited, or in which the emulated delay was late,"
+)
 
 func (v *view) compareGoodput(t int) string {
 	name, base := v.targets[t], v.targets[0]
 	var all []compared
+	machine := 0
+	var nothing []string // rows in which only the baseline delivered nothing
 	for _, r := range v.rows() {
-		if ratio, ok := r.ratio(t); ok {
-			all = append(all, compared{r, ratio})
+		e := r.compare(t)
+		switch {
+		case !e.Judged():
+			machine++
+		case e.Known:
+			all = append(all, compared{r, stats.Exactly(1 + e.Change)})
+		case r.figures[t] != nil && r.figures[0] != nil && r.figures[t].goodput > 0:
+			nothing = append(nothing, r.place())
 		}
 	}
+	dead := ""
+	if nothing != nil {
+		dead = fmt.Sprintf(" %s delivered nothing in %s in which %s did, such as %s.", base, count(len(nothing), "row"), name, nothing[0])
+	}
 	if len(all) == 0 {
-		return fmt.Sprintf("%s and %s have no cell in common that delivered anything, so there is no comparison.", name, base)
+		if machine > 0 {
+			return fmt.Sprintf("This machine limited %s of %s and %s, which therefore say nothing of how the two differ.", everyRow(machine), name, base) + dead
+		}
+		return fmt.Sprintf("%s and %s have no row in common that delivered anything, so there is no comparison.", name, base) + dead
 	}
-	median, worst := spread(all, false)
-	figures := fmt.Sprintf("%s: %s against %s Mbit/s", worst.place(),
-		megabits(worst.figures[t].goodput), megabits(worst.figures[0].goodput))
+	median, worst, of := spread(all, false)
+	figures := fmt.Sprintf("%s: %s against %s Mbit/s", of.place(),
+		megabits(of.figures[t].goodput), megabits(of.figures[0].goodput))
 	if len(all) == 1 {
-		return fmt.Sprintf("%s delivered %s of %s’s goodput in the one cell that has both (%s).", name, wholePercent(median), base, figures)
+		return fmt.Sprintf("%s delivered %s of %s’s goodput in the one row that shows it (%s)%s.", name, wholePercent(median.Low), base, figures, leftOut(machine, byMachine)) + dead
 	}
-	return fmt.Sprintf("%s delivered %s of %s’s goodput in the median cell and %s in the worst of %d (%s).",
-		name, wholePercent(median), base, wholePercent(worst.ratio), len(all), figures)
+	return fmt.Sprintf("%s delivered %s of %s’s goodput in the median row and %s in the worst of %d (%s)%s.",
+		name, wholePercent(median.Low), base, wholePercent(worst.Low), len(all), figures, leftOut(machine, byMachine)) + dead
+}
+
+func everyRow(n int) string {
+	if n == 1 {
+		return "the one row"
+	}
+	return fmt.Sprintf("all %d rows", n)
 }
 
 func (v *view) compareTTFB(t int) string {
+	name, base := v.targets[t], v.targets[0]
 	var all []compared
+	machine := 0
 	for _, r := range v.rows() {
-		if ratio, _, ok := r.ttfbRatio(t); ok {
+		ratio, ok := r.ttfbRatio(t)
+		switch {
+		case !ok:
+		case !r.timesJudged(t):
+			machine++
+		default:
 			all = append(all, compared{r, ratio})
 		}
 	}
-	if len(all) < 2 {
+	switch {
+	case len(all) == 0 && machine > 0:
+		return fmt.Sprintf("TTFB is not compared: this machine limited %s of %s and %s, or the emulated delay was late there.", everyRow(machine), name, base)
+	case len(all) < 2:
 		return ""
 	}
-	median, worst := spread(all, true)
-	return fmt.Sprintf("%s’s TTFB (95th percentile) was %s times that of %s in the median cell and %s times in the worst (%s: %s against %s).",
-		v.targets[t], threeDigits(median), v.targets[0], threeDigits(worst.ratio), worst.place(),
-		quantile(worst.figures[t].ttfb.P95, false), quantile(worst.figures[0].ttfb.P95, false))
+	median, worst, of := spread(all, true)
+	return fmt.Sprintf("%s’s TTFB (95th percentile) was %s times that of %s in the median row and %s times in the worst of %d (%s: %s against %s)%s.",
+		name, ranged(median, threeDigits), base, ranged(worst, threeDigits), len(all), of.place(),
+		quantile(of.figures[t].ttfb.P95, false), quantile(of.figures[0].ttfb.P95, false), leftOut(machine, byLate))
 }
 
 func (v *view) describeOne() string {
 	name := v.targets[0]
-	var shares, rates []compared
+	var judged, machine []row
 	for _, r := range v.rows() {
+		if r.figures[0].machine() {
+			machine = append(machine, r)
+		} else {
+			judged = append(judged, r)
+		}
+	}
+	rest := leftOut(len(machine), byMachine)
+	if judged == nil {
+		judged, rest = machine, fmt.Sprintf("; this machine limited %s, so it is what the machine does, more than %s", everyRow(len(machine)), name)
+	}
+	var shares, rates []compared
+	for _, r := range judged {
 		f := r.figures[0]
-		rates = append(rates, compared{r, f.goodput})
+		rates = append(rates, compared{r, stats.Exactly(f.goodput)})
 		if share, ok := f.share(); ok {
-			shares = append(shares, compared{r, share})
+			shares = append(shares, compared{r, stats.Exactly(share)})
 		}
 	}
 	if len(shares) == len(rates) {
-		median, worst := spread(shares, false)
+		median, worst, of := spread(shares, false)
 		if len(shares) == 1 {
-			return fmt.Sprintf("%s delivered %s of the link’s measured ceiling (%s: %s Mbit/s).",
-				name, wholePercent(median), worst.place(), megabits(worst.figures[0].goodput))
+			return fmt.Sprintf("%s delivered %s of the link’s measured ceiling (%s: %s Mbit/s)%s.",
+				name, wholePercent(median.Low), of.place(), megabits(of.figures[0].goodput), rest)
 		}
-		return fmt.Sprintf("%s delivered %s of the link’s measured ceiling in the median cell and %s in the worst (%s: %s Mbit/s).",
-			name, wholePercent(median), wholePercent(worst.ratio), worst.place(), megabits(worst.figures[0].goodput))
+		return fmt.Sprintf("%s delivered %s of the link’s measured ceiling in the median row and %s in the worst (%s: %s Mbit/s)%s.",
+			name, wholePercent(median.Low), wholePercent(worst.Low), of.place(), megabits(of.figures[0].goodput), rest)
 	}
-	median, worst := spread(rates, false)
-	_, best := spread(rates, true)
-	return fmt.Sprintf("%s delivered %s Mbit/s in the median cell, from %s (%s) to %s (%s).",
-		name, megabits(median), megabits(worst.ratio), worst.place(), megabits(best.ratio), best.place())
+	median, worst, at := spread(rates, false)
+	_, best, bestAt := spread(rates, true)
+	return fmt.Sprintf("%s delivered %s Mbit/s in the median row, from %s (%s) to %s (%s)%s.",
+		name, megabits(median.Low), megabits(worst.Low), at.place(), megabits(best.Low), bestAt.place(), rest)
 }
 
-// atCeiling counts the cells in which a link, not a target, decided.
+// failures names each target's share of failed requests; empty where none failed.
+func (v *view) failures() string {
+	text, any := "", false
+	for t, name := range v.targets {
+		var ended, failed int64
+		corrupt := 0
+		for _, r := range v.rows() {
+			if f := r.figures[t]; f != nil {
+				ended, failed, corrupt = ended+f.ok+f.charged, failed+f.charged, corrupt+f.corrupt()
+			}
+		}
+		if text != "" {
+			text += ", "
+		}
+		if failed == 0 {
+			text += name + " none"
+			continue
+		}
+		any = true
+		text += fmt.Sprintf("%s %s (%d of %d", name, percent(float64(failed)/float64(ended)), failed, ended)
+		if corrupt > 0 {
+			text += fmt.Sprintf("; %d brought wrong data", corrupt)
+		}
+		text += ")"
+	}
+	if !any {
+		return ""
+	}
+	return "Requests that failed: " + text + "."
+}
+
+// atCeiling counts the rows in which a link, not a target, decided.
 func (v *view) atCeiling() string {
 	text, known := "", false
 	for t, name := range v.targets {
 		near, all := 0, 0
 		for _, r := range v.rows() {
 			if f := r.figures[t]; f != nil {
-				if share, ok := f.share(); ok {
+				if f.ceiling > 0 {
 					all++
-					if share >= nearCeiling {
+					if f.linkFull() {
 						near++
 					}
 				}
@@ -147,19 +259,20 @@ func (v *view) atCeiling() string {
 	if !known {
 		return ""
 	}
-	return fmt.Sprintf("Cells that reached %s of the link’s measured ceiling, so that the link decided: %s.", wholePercent(nearCeiling), text)
+	return fmt.Sprintf("Rows that reached %s of the link’s measured ceiling, so that the link decided: %s.", wholePercent(nearCeiling), text)
 }
 
 // success tells of the requests that ended, and of the cut ones.
 func (v *view) success() string {
 	text := ""
-	var cut, ended int64
+	var cut, ended, lost int64
 	clean := true
 	for t, name := range v.targets {
 		var ok, failed int64
 		for _, r := range v.rows() {
 			if f := r.figures[t]; f != nil {
-				ok, failed, cut = ok+f.ok, failed+f.failed, cut+f.cut
+				ok, failed, cut = ok+f.ok, failed+f.charged, cut+f.cut
+				lost += f.failed - f.charged
 			}
 		}
 		ended += ok + failed
@@ -182,6 +295,9 @@ func (v *view) success() string {
 		text = fmt.Sprintf("All %d requests that ended succeeded", ended)
 	default:
 		text = "Requests that succeeded: " + text
+	}
+	if lost > 0 {
+		text += fmt.Sprintf("; %d failed where the emulated link let them starve, and are charged to no server", lost)
 	}
 	return fmt.Sprintf("%s; %d were still running when their window closed (cut).", text, cut)
 }

@@ -57,14 +57,39 @@ func (v *view) cautions() []caution {
 	}
 	v.eachFigures(func(r row, target string, f *figures) string {
 		for _, c := range f.cells {
-			if e := c.Evidence; e != nil && e.Emulator != nil && e.Emulator.Late >= verdict.LateShare {
-				return fmt.Sprintf("%s, %s (%s of the packets)", target, r.place(), wholePercent(e.Emulator.Late))
+			if verdict.Late(c) {
+				return fmt.Sprintf("%s, %s (%s of the packets)", target, r.place(), wholePercent(c.Evidence.Emulator.Late))
 			}
 		}
 		return ""
 	}, func(n int, named string) {
 		add("late", "%s in which the emulated delay was more than 1 ms too long for at least half of the packets, so that TTFB and duration are too: %s. "+
 			"Run the clients on a machine with more cores.", count(n, "cell"), named)
+	})
+	v.eachFigures(func(r row, target string, f *figures) string {
+		if !f.machine() {
+			return ""
+		}
+		return fmt.Sprintf("%s, %s (%s)", target, r.place(), f.limitedBy)
+	}, func(n int, named string) {
+		add("limited by this machine", "%s that the generator, the host or the emulated link limited: %s. They say little about a server, "+
+			"and the answer leaves their rows out. Run the clients on a machine with more cores.", count(n, "cell"), named)
+	})
+	v.eachFigures(func(r row, target string, f *figures) string {
+		if f.corrupt() == 0 {
+			return ""
+		}
+		return fmt.Sprintf("%s, %s: %s", target, r.place(), count(f.corrupt(), "request"))
+	}, func(n int, named string) {
+		add("wrong data", "%s in which a server sent bytes that are not the piece’s: %s.", count(n, "cell"), named)
+	})
+	v.eachFigures(func(r row, target string, f *figures) string {
+		if !slices.ContainsFunc(f.cells, result.Cell.CountsFailed) {
+			return ""
+		}
+		return target + ", " + r.place()
+	}, func(n int, named string) {
+		add("older run", "%s whose goodput includes the bytes of failed requests, as an older piecebench counted them: %s.", count(n, "cell"), named)
 	})
 	v.eachFigures(func(r row, target string, f *figures) string {
 		if f.failed == 0 {
@@ -95,16 +120,24 @@ func (v *view) cautions() []caution {
 			"A longer DURATION shows more.", count(n, "cell"), named)
 	})
 	v.eachFigures(func(r row, target string, _ *figures) string {
-		hidden, ok := r.compare(slices.Index(v.targets, target)).Noisy()
+		hidden, ok := r.compare(slices.Index(v.targets, target)).Noisy(compare.DefaultMargin)
 		if !ok {
 			return ""
 		}
-		return fmt.Sprintf("%s, %s (up to %s)", target, r.place(), wholePercent(hidden))
+		return fmt.Sprintf("%s, %s (%s)", target, r.place(), hiddenShare(hidden))
 	}, func(n int, named string) {
 		add("noise", "%s in which the noise between repetitions is larger than the difference to %s, and would hide one of more than %s: %s. "+
-			"A longer DURATION or a greater REPEAT shows more.", count(n, "cell"), v.targets[0], wholePercent(compare.Wide), named)
+			"A longer DURATION or a greater REPEAT shows more.", count(n, "cell"), v.targets[0], wholePercent(compare.DefaultMargin), named)
 	})
 	return all
+}
+
+// hiddenShare writes how large a difference could hide in noise.
+func hiddenShare(share float64) string {
+	if share >= 10 {
+		return "more than tenfold"
+	}
+	return "up to " + wholePercent(share)
 }
 
 // eachFigures collects what name says of each target's figures, if anything,

@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"piecebench/bench/compare"
+	"piecebench/bench/readable"
 	"piecebench/bench/result"
+	"piecebench/bench/stats"
 )
 
 // comparison is how two sides stand to each other, in the order in which it is
@@ -40,21 +42,25 @@ func (c comparison) sides() string {
 }
 
 // verdicts in the order in which they are counted.
-var verdicts = []compare.Verdict{compare.Worse, compare.Better, compare.NoDifference, compare.Unclear}
+var verdicts = []compare.Verdict{compare.Worse, compare.Better, compare.NoDifference, compare.Unclear, compare.NotJudged}
 
 // headline counts what the comparison showed of goodput.
 func (c comparison) headline() string {
 	n := map[compare.Verdict]int{}
 	for _, cell := range c.Cells {
-		n[cell.Estimates[0].Verdict()]++
+		n[cell.Estimates[0].Verdict(c.Margin)]++
 	}
 	var parts []string
 	for _, v := range verdicts {
 		if n[v] > 0 {
-			parts = append(parts, fmt.Sprintf("%s in %d", v, n[v]))
+			name := string(v)
+			if v == compare.NoDifference {
+				name += " beyond " + wholePercent(c.Margin)
+			}
+			parts = append(parts, fmt.Sprintf("%s in %d", name, n[v]))
 		}
 	}
-	return fmt.Sprintf("%s. Goodput: %s of %s.", c.sides(), strings.Join(parts, ", "), count(len(c.Cells), "cell"))
+	return fmt.Sprintf("%s. Goodput: %s of %s.", c.sides(), strings.Join(parts, ", "), count(len(c.Cells), "row"))
 }
 
 // cautions say what a reader must know before using the figures.
@@ -71,33 +77,56 @@ func (c comparison) cautions() []caution {
 			add("incomplete", "%s has %d of %s.", r.ID, len(r.Cells), count(r.Planned, "planned cell"))
 		}
 	}
-	single, shown := 0, 0
+	few, twice, shown, machine, older := 0, 0, 0, 0, 0
 	var hidden []compare.Finding // the noisy ones
 	for _, cell := range c.Cells {
-		if cell.Estimates[0].Repetitions < 2 {
-			single++
+		if n := cell.Estimates[0].Repetitions; n < stats.LeastForInterval {
+			few++
+			if n == 2 {
+				twice++
+			}
+		}
+		if !cell.Estimates[0].Judged() {
+			machine++
+		}
+		if cell.CountsFailed() {
+			older++
 		}
 		for _, e := range cell.Estimates {
 			if e.Interval {
 				shown++
 			}
-			if _, ok := e.Noisy(); ok {
+			if _, ok := e.Noisy(c.Margin); ok {
 				hidden = append(hidden, compare.Finding{Place: cell.Place, Estimate: e})
 			}
 		}
 	}
-	if single > 0 {
-		add("no intervals", "%s with fewer than two repetitions on both sides: whether a difference there is more than noise is not known. Measure with REPEAT=5.", count(single, "cell"))
+	if gaps := c.Gaps(); gaps != nil {
+		add("missing", "%s: %s.", count(len(gaps), "gap"), c.gaps(gaps))
+	}
+	if few > 0 {
+		why := "One repetition allows"
+		if twice > 0 {
+			why = "Two repetitions allow"
+		}
+		add("no intervals", "%s with fewer than three repetitions on both sides. %s no interval: whether a difference there is more than noise is not known. Measure with REPEAT=5.", count(few, "row"), why)
+	}
+	if machine > 0 {
+		add("limited by the machine", "%s in which the host, the generator or the emulated link limited a side, so that goodput, TTFB and durations are not judged. "+
+			"TTFB and durations are not judged either where the emulated delay was late.", count(machine, "row"))
+	}
+	if older > 0 {
+		add("older run", "%s in which the goodput of a side includes the bytes of failed requests, as an older piecebench counted them.", count(older, "row"))
 	}
 	if len(hidden) > 0 {
 		slices.SortStableFunc(hidden, func(x, y compare.Finding) int {
-			hx, _ := x.Noisy()
-			hy, _ := y.Noisy()
+			hx, _ := x.Noisy(c.Margin)
+			hy, _ := y.Noisy(c.Margin)
 			return cmp.Compare(hy, hx)
 		})
-		h, _ := hidden[0].Noisy()
-		add("noise", "%s in which the noise is larger than the difference and would hide one of more than %s, most in %s of %s (up to %s). A longer DURATION or a greater REPEAT shows more.",
-			count(len(hidden), "figure"), wholePercent(compare.Wide), hidden[0].Metric.Name, c.place(hidden[0].Place), wholePercent(h))
+		h, _ := hidden[0].Noisy(c.Margin)
+		add("noise", "%s in which the noise is larger than the difference and would hide one of more than %s, most in %s of %s (%s). A longer DURATION or a greater REPEAT shows more.",
+			count(len(hidden), "figure"), wholePercent(c.Margin), hidden[0].Metric.Name, c.place(hidden[0].Place), hiddenShare(h))
 	}
 	if chance := float64(shown) * (1 - compare.Confidence); chance >= 1 {
 		add("chance", "%d figures are compared with %s: between identical servers about %.0f of them would be marked better or worse.", shown, intervals+"s", chance)
@@ -152,7 +181,7 @@ func (c comparison) summary() table {
 	for i, m := range compare.Metrics {
 		n := map[compare.Verdict]int{}
 		for _, cell := range c.Cells {
-			n[cell.Estimates[i].Verdict()]++
+			n[cell.Estimates[i].Verdict(c.Margin)]++
 		}
 		line := []string{m.Name}
 		for _, v := range verdicts {
@@ -181,7 +210,7 @@ func (c comparison) metric(i int) table {
 		if c.A.Target == "" {
 			line = append(line, cell.Target)
 		}
-		t.rows = append(t.rows, append(line, figure(m, e.A), figure(m, e.B), change(e), interval(e), strconv.Itoa(e.Repetitions), string(e.Verdict())))
+		t.rows = append(t.rows, append(line, figure(m, e.A), figure(m, e.B), change(e), interval(e), strconv.Itoa(e.Repetitions), string(e.Verdict(c.Margin))))
 	}
 	return t
 }
@@ -224,35 +253,86 @@ func interval(e compare.Estimate) string {
 	switch {
 	case !e.Interval:
 		return missing
-	case e.AtLeast:
-		return "> " + scale(e, e.Low)
-	case e.AtMost:
-		return "< " + scale(e, e.High)
+	case e.Metric.IsDifference():
+		return strings.TrimSuffix(scale(e, e.Low), points) + " to " + scale(e, e.High)
 	}
-	return strings.TrimSuffix(scale(e, e.Low), points) + " to " + scale(e, e.High)
+	return readable.Interval(1+e.Low, 1+e.High, readable.Ratio)
 }
 
 const points = " points"
 
 // scale writes a change as a ratio, or as a difference in percentage points.
 func scale(e compare.Estimate, change float64) string {
-	switch {
-	case e.Metric.IsDifference():
+	if e.Metric.IsDifference() {
 		return fmt.Sprintf("%+.2f", 100*change) + points
-	case change < 9:
-		return strconv.FormatFloat(1+change, 'f', 3, 64)
 	}
-	return threeDigits(1 + change)
+	return readable.Ratio(1 + change)
+}
+
+// gap says what is missing of one side.
+func (c comparison) gap(g compare.Gap) string {
+	side := c.a
+	if g.Second {
+		side = c.b
+	}
+	what := fmt.Sprintf("repetition %d of %s is missing", g.Repetition, side)
+	switch g.Lack {
+	case compare.NoGoodput:
+		what = fmt.Sprintf("%s delivered nothing in repetition %d", side, g.Repetition)
+	case compare.NoFigure:
+		what = fmt.Sprintf("%s of %s is not known in repetition %d", g.Metric, side, g.Repetition)
+	}
+	return c.place(g.Place) + ": " + what
+}
+
+// gaps names the first few.
+func (c comparison) gaps(all []compare.Gap) string {
+	var names []string
+	for _, g := range all {
+		names = append(names, c.gap(g))
+	}
+	return firstFew(names)
+}
+
+// firstFew names some and counts the others.
+func firstFew(names []string) string {
+	if n := len(names) - maxNamed; n > 0 {
+		names = append(names[:maxNamed:maxNamed], fmt.Sprintf("and %d more", n))
+	}
+	return strings.Join(names, "; ")
 }
 
 // Regressions says in one line which figures are worse, the first few by name.
 func Regressions(c *compare.Comparison, found []compare.Finding) string {
 	var names []string
-	for _, r := range found[:min(len(found), maxNamed)] {
-		names = append(names, fmt.Sprintf("%s, %s: %s (%s)", r.Metric.Name, newComparison(c).place(r.Place), change(r.Estimate), interval(r.Estimate)))
+	for _, r := range found {
+		text := change(r.Estimate)
+		if r.Interval {
+			text += " (" + interval(r.Estimate) + ")"
+		}
+		names = append(names, fmt.Sprintf("%s, %s: %s", r.Metric.Name, newComparison(c).place(r.Place), text))
 	}
-	if n := len(found) - maxNamed; n > 0 {
-		names = append(names, fmt.Sprintf("and %d more", n))
+	return printable(firstFew(names))
+}
+
+// Missing says in one line what a comparison lacks, the first few by name; empty
+// where it lacks nothing.
+func Missing(compared *compare.Comparison) string {
+	c := newComparison(compared)
+	var names []string
+	for _, r := range c.Incomplete() {
+		names = append(names, fmt.Sprintf("%s has %d of %s", r.ID, len(r.Cells), count(r.Planned, "planned cell")))
 	}
-	return printable(strings.Join(names, "; "))
+	for _, only := range []struct {
+		places []compare.Place
+		other  string
+	}{{c.OnlyA, c.b}, {c.OnlyB, c.a}} {
+		for _, p := range only.places {
+			names = append(names, fmt.Sprintf("%s: not in %s", c.place(p), only.other))
+		}
+	}
+	for _, g := range c.Gaps() {
+		names = append(names, c.gap(g))
+	}
+	return printable(firstFew(names))
 }

@@ -30,8 +30,8 @@ func comparisonOf(t *testing.T, a, b *result.Run, targets ...string) *compare.Co
 func TestComparisonOfTwoTargets(t *testing.T) {
 	run := recorded(t, "identical-10gbit")
 	md := ComparisonMarkdown(comparisonOf(t, run, run, "raw", "gateway"))
-	wants(t, md, "**gateway against raw in 20261121T061156Z-vm. Goodput: no difference in 2 of 2 cells.**",
-		"- **noise**: ", "| metric | worse | better | no difference | unclear |", "| server CPU | 2 | 0 | 0 | 0 |",
+	wants(t, md, "**gateway against raw in 20261121T061156Z-vm. Goodput: no difference beyond 5 % in 2 of 2 rows.**",
+		"- **noise**: ", "| metric | worse | better | no difference | unclear | not judged |", "| server CPU | 2 | 0 | 0 | 0 | 0 |",
 		"| link | mode | clients | raw | gateway | gateway / raw | 99 % interval | pairs | verdict |",
 		"| 10gbit/40ms | 1MiB | 100 | 0.15 s/GB | 0.46 s/GB | 3.075 |", "gateway - raw")
 	if strings.Contains(md, "What else differs") {
@@ -64,8 +64,8 @@ func TestComparisonWithoutRepetitionsSaysThatNothingIsShown(t *testing.T) {
 	a, b := runOf(cell("raw", "full", 1, 900)), runOf(cell("raw", "full", 1, 450))
 	b.ID = "b"
 	wants(t, ComparisonText(comparisonOf(t, a, b), 1000),
-		"Goodput: unclear in 1 of 1 cell.",
-		"! no intervals: 1 cell with fewer than two repetitions", "Measure with REPEAT=5.",
+		"Goodput: unclear in 1 of 1 row.",
+		"! no intervals: 1 row with fewer than three repetitions on both sides. One repetition allows no interval", "Measure with REPEAT=5.",
 		"900 Mbit/s 450 Mbit/s 0.500 – 1 unclear",
 		"> 12.0 s > 12.0 s – – 1 unclear") // both sides cut
 }

@@ -175,7 +175,7 @@ func (v *view) worst() int {
 	index, least := 0, 0.0
 	for _, r := range v.rows() {
 		for t := 1; t < len(v.targets); t++ {
-			if ratio, ok := r.ratio(t); ok && (least == 0 || ratio < least) {
+			if ratio, ok := r.ratio(t); ok && r.judged(t) && (least == 0 || ratio < least) {
 				index, least = r.index, ratio
 			}
 		}

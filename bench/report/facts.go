@@ -21,6 +21,12 @@ var facts = []fact{
 	{"limited by", func(_ *view, _ row, _ int, f *figures) string { return limitName(f.limitedBy) }},
 	{"because", func(_ *view, _ row, _ int, f *figures) string { return f.because }},
 	{"goodput", func(_ *view, _ row, _ int, f *figures) string { return megabits(f.goodput) + " Mbit/s" }},
+	{"delivered, with failed requests", func(_ *view, _ row, _ int, f *figures) string {
+		if f.delivered == f.goodput {
+			return ""
+		}
+		return megabits(f.delivered) + " Mbit/s"
+	}},
 	{"share of the ceiling", func(_ *view, _ row, _ int, f *figures) string {
 		if share, ok := f.share(); ok {
 			return wholePercent(share)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"piecebench/bench/stats"
 )
 
 // heatmap shows every cell of a run: a row per link and mode, a column per
@@ -77,31 +79,77 @@ func (v *view) heatmaps() []targetMaps {
 			if f.linkFull() && b.linkFull() {
 				c.Class += " link"
 			}
+			if !r.judged(t) {
+				c.Class, c.Title = machineClass, c.Title+"; "+machineWhy
+			}
+			if f.charged > 0 {
+				c.Limit = f.failedShare() + " failed"
+			}
 			if f.because != "" {
 				c.Title += "; " + name + ": " + f.because
 			}
 			return c, true
 		})
 		goodput.Title = "Goodput, " + name + " / " + base
-		goodput.Note = "More is better. Below each ratio: what limited " + name + ". Underlined: both reached " + wholePercent(nearCeiling) + " of the link’s ceiling."
+		goodput.Note = "More is better. Below each ratio: what limited " + name + ". Underlined: both reached " + wholePercent(nearCeiling) + " of the link’s ceiling." +
+			v.greyed(func(r row) bool { return !r.judged(t) }, "")
 		ttfb := v.heatmap(func(r row) (heatCell, bool) {
-			ratio, bound, ok := r.ttfbRatio(t)
+			ratio, ok := r.ttfbRatio(t)
 			if !ok {
 				return heatCell{}, false
 			}
 			q := r.figures[t].ttfb.P95
-			c := heatCell{Text: threeDigits(ratio), Limit: quantile(q, false), Class: heatClass(ratio, ttfbSteps),
+			c := heatCell{Text: threeDigits(ratio.Low), Limit: quantile(q, false), Class: ttfbClass(ratio),
 				Title: quantile(q, false) + " against " + quantile(r.figures[0].ttfb.P95, false)}
-			if bound {
+			switch {
+			case ratio.Known():
+			case ratio.Low > 0:
 				c.Text = "> " + c.Text
+			default:
+				c.Text = "< " + threeDigits(ratio.High)
+			}
+			switch {
+			case !r.judged(t):
+				c.Class, c.Title = machineClass, c.Title+"; "+machineWhy
+			case !r.timesJudged(t):
+				c.Class, c.Title = machineClass, c.Title+"; "+lateWhy
 			}
 			return c, true
 		})
 		ttfb.Title = "TTFB p95, " + name + " / " + base
-		ttfb.Note = "Less is better. Below each ratio: the TTFB of " + name + ". Columns are concurrent clients."
+		ttfb.Note = "Less is better. Below each ratio: the TTFB of " + name + ". Columns are concurrent clients." +
+			v.greyed(func(r row) bool { return !r.timesJudged(t) }, ", or the emulated delay was late")
 		all = append(all, targetMaps{name, []heatmap{goodput, ttfb}})
 	}
 	return all
+}
+
+// A row that the machine decided is no finding about the servers: it is greyed.
+const (
+	machineClass = "machine"
+	machineWhy   = "this machine limited it"
+	lateWhy      = "the emulated delay was late"
+)
+
+// greyed explains the grey where there is any.
+func (v *view) greyed(grey func(row) bool, also string) string {
+	if !slices.ContainsFunc(v.rows(), grey) {
+		return ""
+	}
+	return " Grey: this machine limited one of the two" + also + ", so they could not show how they differ."
+}
+
+// ttfbClass colours a ratio by what is known of it: a lower bound is at least so
+// much worse, and shows nothing where that is not worse.
+func ttfbClass(ratio stats.Range) string {
+	low, high := heatClass(ratio.Low, ttfbSteps), heatClass(ratio.High, ttfbSteps)
+	switch {
+	case low == high || ratio.Low > ttfbSteps[1].upTo:
+		return low
+	case ratio.High <= ttfbSteps[0].upTo:
+		return high
+	}
+	return "plain"
 }
 
 func (v *view) heatmapsOfOne() []heatmap {
@@ -111,6 +159,9 @@ func (v *view) heatmapsOfOne() []heatmap {
 	goodput := v.heatmap(func(r row) (heatCell, bool) {
 		f := r.figures[0]
 		c := heatCell{Text: megabits(f.goodput), Limit: limitName(f.limitedBy), Class: "plain", Title: f.because}
+		if f.machine() {
+			c.Class = machineClass
+		}
 		if share, ok := f.share(); ok {
 			c.Text, c.Title = wholePercent(share), strings.TrimSuffix(megabits(f.goodput)+" Mbit/s; "+f.because, "; ")
 		}

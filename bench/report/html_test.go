@@ -47,7 +47,7 @@ func TestPageAnswersFirst(t *testing.T) {
 	page := ours(t, htmlOf(t, runOf(
 		cell("raw", "1MiB", 10, 400), cell("gateway", "1MiB", 10, 100),
 		cell("raw", "1MiB", 100, 600), cell("gateway", "1MiB", 100, 486))))
-	wants(t, page, "<h1>gateway delivered 53 % of raw’s goodput in the median cell and 25 % in the worst of 2",
+	wants(t, page, "<h1>gateway delivered 53 % of raw’s goodput in the median row and 25 % in the worst of 2",
 		`<td class="worst"><a class="cell" href="#clients=10&amp;link=1gbit%2F40ms&amp;mode=1MiB" title="1MiB, 10 clients, 1gbit/40ms: 100 against 400 Mbit/s"><span>0.25</span><small>not known</small></a></td>`,
 		`<td class="worse2"><a class="cell" href="#clients=100&amp;link=1gbit%2F40ms&amp;mode=1MiB" title="1MiB, 100 clients, 1gbit/40ms: 486 against 600 Mbit/s"><span>0.81</span><small>not known</small></a></td>`,
 		"RTT 40.1 ms, measured ceiling 1000 Mbit/s of 1000", "<h2>Calibration</h2>")

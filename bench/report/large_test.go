@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 
 func TestAReportOfAMillionRequestsIsSmallAndTakesLittleMemory(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: no run of a million requests is written")
+		t.Skip("SKIPPED: the report of a million requests is NOT tested: -short")
 	}
 	needLibrary(t)
 	dir := largeRun(t)

@@ -2,8 +2,10 @@ package report
 
 import (
 	"slices"
+	"strings"
 
 	"piecebench/bench/result"
+	"piecebench/bench/stats"
 )
 
 // htmlView is one of the ways to look at the cells of a link beside goodput; the
@@ -30,8 +32,8 @@ type htmlLink struct {
 	GoodputTitle      string
 	Figures, Requests htmlTable
 	Ceiling           bool
-	Intervals         string // what the whiskers are; empty without repetitions
-	WarmupMark        bool
+	Intervals         string   // what the whiskers are; empty without repetitions
+	Notes             []string // on the tables
 }
 
 const boundNote = "△: the value is at least this; requests that were cut make it unknowable."
@@ -62,7 +64,7 @@ func (v *view) views() []htmlView {
 
 // htmlLink makes a link's part of the page and adds its charts to all.
 func (v *view) htmlLink(l linkView, all *[]chart) htmlLink {
-	h := htmlLink{Ceiling: l.hasCeiling(), WarmupMark: l.hasWarmupMark(), GoodputTitle: l.goodputTitle()}
+	h := htmlLink{Ceiling: l.hasCeiling(), GoodputTitle: l.goodputTitle()}
 	h.Title, h.Detail = l.heading()
 	h.Figures, h.Requests = v.goodput(l).html(1), v.requests(l).html(2)
 	add := func(c chart) int {
@@ -71,7 +73,7 @@ func (v *view) htmlLink(l linkView, all *[]chart) htmlLink {
 		return c.Index
 	}
 	if slices.ContainsFunc(l.rows, func(r row) bool {
-		return slices.ContainsFunc(r.figures, func(f *figures) bool { return f != nil && len(f.cells) > 1 })
+		return slices.ContainsFunc(r.figures, func(f *figures) bool { return f != nil && len(f.cells) >= stats.LeastForInterval })
 	}) {
 		h.Intervals = "Whiskers: the " + intervals + " of the mean of the repetitions. "
 	}
@@ -88,6 +90,14 @@ func (v *view) htmlLink(l linkView, all *[]chart) htmlLink {
 		}
 		h.Views = append(h.Views, charts)
 	}
+	for _, line := range h.Figures.Rows {
+		for i := range line {
+			if strings.HasSuffix(line[i].Text, machineMark) {
+				line[i].Class = machineClass
+			}
+		}
+	}
+	h.Notes = v.tableNotes(l)
 	// The number of clients leads to the cell.
 	row := 0 // of the requests, which have one a target
 	for i, r := range l.rows {
@@ -100,6 +110,20 @@ func (v *view) htmlLink(l linkView, all *[]chart) htmlLink {
 		}
 	}
 	return h
+}
+
+// tableNotes explain what the tables of a link on the page have in them.
+func (v *view) tableNotes(l linkView) (notes []string) {
+	if note := v.noIntervals(); note != "" {
+		notes = append(notes, note)
+	}
+	if slices.ContainsFunc(l.rows, func(r row) bool { return r.machineDecided() }) {
+		notes = append(notes, machineNote)
+	}
+	if l.hasWarmupMark() {
+		notes = append(notes, warmupNote)
+	}
+	return notes
 }
 
 // None is said of a view where there is nothing to show.

@@ -108,7 +108,7 @@ func (v *view) standing(r row) float64 {
 	}
 	least := 2.0 // what cannot be compared tells least
 	for t := 1; t < len(v.targets); t++ {
-		if ratio, ok := r.ratio(t); ok {
+		if ratio, ok := r.ratio(t); ok && r.judged(t) {
 			least = min(least, ratio)
 		}
 	}

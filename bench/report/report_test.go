@@ -54,8 +54,8 @@ func TestHeadlineComparesWithTheBaseline(t *testing.T) {
 	slow.TTFB.P95 = &result.Quantile{Ms: 730}
 	run.Cells[2] = slow
 	wants(t, Markdown(run),
-		"**gateway delivered 80 % of raw’s goodput in the median cell and 25 % in the worst of 3 (1MiB, 10 clients, 1gbit/40ms: 100 against 400 Mbit/s).**",
-		"gateway’s TTFB (95th percentile) was 1.00 times that of raw in the median cell and 7.30 times in the worst (1MiB, 10 clients, 1gbit/40ms: 730 ms against 100 ms).",
+		"**gateway delivered 80 % of raw’s goodput in the median row and 25 % in the worst of 3 (1MiB, 10 clients, 1gbit/40ms: 100 against 400 Mbit/s).**",
+		"gateway’s TTFB (95th percentile) was 1.00 times that of raw in the median row and 7.30 times in the worst of 3 (1MiB, 10 clients, 1gbit/40ms: 730 ms against 100 ms).",
 		"90 % of the link’s measured ceiling, so that the link decided: raw in 1 of 3, gateway in 1 of 3.",
 		"All 600 requests that ended succeeded; 0 were still running",
 		"| 1MiB | 10 | raw | 400 (40 %) | |",
@@ -65,11 +65,11 @@ func TestHeadlineComparesWithTheBaseline(t *testing.T) {
 
 func TestHeadlineOfOneTargetIsItsShareOfTheLink(t *testing.T) {
 	run := runOf(cell("mine", "full", 1, 900), cell("mine", "full", 10, 500), cell("mine", "full", 100, 950))
-	wants(t, Text(run, 1000), "mine delivered 90 % of the link’s measured ceiling in the median cell and 50 % in the worst (full, 10 clients, 1gbit/40ms: 500 Mbit/s).")
+	wants(t, Text(run, 1000), "mine delivered 90 % of the link’s measured ceiling in the median row and 50 % in the worst (full, 10 clients, 1gbit/40ms: 500 Mbit/s).")
 	for i := range run.Cells {
 		run.Cells[i].CeilingBits = 0
 	}
-	wants(t, Text(run, 1000), "mine delivered 900 Mbit/s in the median cell, from 500 (full, 10 clients, 1gbit/40ms) to 950 (full, 100 clients, 1gbit/40ms).")
+	wants(t, Text(run, 1000), "mine delivered 900 Mbit/s in the median row, from 500 (full, 10 clients, 1gbit/40ms) to 950 (full, 100 clients, 1gbit/40ms).")
 }
 
 func TestEveryTargetIsComparedWithTheFirst(t *testing.T) {
@@ -78,7 +78,7 @@ func TestEveryTargetIsComparedWithTheFirst(t *testing.T) {
 		cells = append(cells, cell(name, "full", 10, 1000-100*float64(i)))
 	}
 	md := Markdown(runOf(cells...))
-	wants(t, md, "| ratio to a |", "| 1000 (100 %) | |", "| e | 600 (60 %) | 0.60 |", "e delivered 60 % of a’s goodput in the one cell that has both")
+	wants(t, md, "| ratio to a |", "| 1000 (100 %) | |", "| e | 600 (60 %) | 0.60 |", "e delivered 60 % of a’s goodput in the one row that shows it")
 }
 
 func TestMissingCellsAreShownAndNotCompared(t *testing.T) {
@@ -87,10 +87,10 @@ func TestMissingCellsAreShownAndNotCompared(t *testing.T) {
 	wants(t, Markdown(run),
 		"- **incomplete**: 3 of 4 planned cells are here. Run only what is missing with: make bench RESUME=results/20260301T174500Z-test",
 		"| full | 10 | raw | 900 (90 %) | |",
-		"delivered 50 % of raw’s goodput in the one cell that has both")
+		"delivered 50 % of raw’s goodput in the one row that shows it")
 
 	apart := runOf(cell("raw", "full", 1, 900), cell("gateway", "full", 10, 450))
-	wants(t, Text(apart, 1000), "gateway and raw have no cell in common")
+	wants(t, Text(apart, 1000), "gateway and raw have no row in common")
 	wants(t, Text(runOf(), 1000), "No cell was measured.", "No cell of this link was measured.")
 	wants(t, Markdown(runOf()), "No cell of this link was measured.")
 }
@@ -107,7 +107,7 @@ func TestCellsInWhichNothingEnded(t *testing.T) {
 		"80.0 ms †", warmupNote, "| gateway | 0 (0 %) | 0 | – |")
 	// A baseline that delivered nothing gives no ratio.
 	raw.WindowBytes = 0
-	wants(t, Text(runOf(raw, gateway), 1000), "no cell in common that delivered anything")
+	wants(t, Text(runOf(raw, gateway), 1000), "no row in common that delivered anything")
 }
 
 func TestFailuresAreNamedWithTheirFirstError(t *testing.T) {

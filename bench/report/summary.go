@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"piecebench/bench/stats"
 )
 
 // summaryColumn is a column of the table in which a link's targets stand side by
@@ -72,6 +74,12 @@ func (v *view) notes(t table) []string {
 	if brackets != nil {
 		notes = append(notes, "In brackets "+strings.Join(brackets, "; ")+".")
 	}
+	if note := v.noIntervals(); note != "" {
+		notes = append(notes, note)
+	}
+	if has(machineMark) {
+		notes = append(notes, machineNote)
+	}
 	if has(limitsGap) {
 		notes = append(notes, "Limited by, where it differs: "+strings.Join(v.targets, limitsGap)+".")
 	}
@@ -79,6 +87,23 @@ func (v *view) notes(t table) []string {
 		notes = append(notes, warmupNote)
 	}
 	return notes
+}
+
+// noIntervals says why ratios have no interval, where none has one.
+func (v *view) noIntervals() string {
+	most := 0
+	for _, r := range v.rows() {
+		for t := 1; t < len(r.figures); t++ {
+			most = max(most, r.compare(t).Repetitions)
+		}
+	}
+	switch {
+	case most == 0 || most >= stats.LeastForInterval:
+		return ""
+	case most == 1:
+		return "One repetition allows no interval: REPEAT=5 gives one."
+	}
+	return "Two repetitions allow no interval: REPEAT=5 gives one."
 }
 
 // limitsGap stands between what limited different targets.

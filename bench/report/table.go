@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"piecebench/bench/compare"
+	"piecebench/bench/readable"
 )
 
 // table is what all formats show; cells are plain text, not yet escaped.
@@ -69,16 +70,30 @@ func (v *view) goodput(l linkView) table {
 	return t
 }
 
-// ratio writes a ratio, and in brackets its interval where there is one.
+// ratio writes a ratio, in brackets its interval where there is one, and a mark
+// where the machine decided it.
 func ratio(e compare.Estimate) string {
 	switch {
 	case !e.Known:
 		return missing
-	case !e.Interval:
-		return threeDigits(1 + e.Change)
+	case e.Interval:
+		return fmt.Sprintf("%s (%s)", threeDigits(1+e.Change), readable.Interval(1+e.Low, 1+e.High, threeDigits)) + machineSign(e)
 	}
-	return fmt.Sprintf("%s (%s to %s)", threeDigits(1+e.Change), threeDigits(1+e.Low), threeDigits(1+e.High))
+	return threeDigits(1+e.Change) + machineSign(e)
 }
+
+// machineSign marks a ratio that the machine decided.
+func machineSign(e compare.Estimate) string {
+	if e.Judged() {
+		return ""
+	}
+	return " " + machineMark
+}
+
+const (
+	machineMark = "‡"
+	machineNote = machineMark + " This machine limited one of the two, so the ratio does not show how they differ."
+)
 
 // goodputAndShare writes Mbit/s, and in brackets the share of the ceiling.
 func (f *figures) goodputAndShare() string {

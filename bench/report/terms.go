@@ -14,9 +14,9 @@ type term struct{ Name, Meaning string }
 
 // terms are the words of every report, in the sense of docs/METHODOLOGY.md.
 var terms = []term{
-	{"goodput", "payload bytes delivered inside the measured window / window."},
+	{"goodput", "payload bytes that arrived inside the measured window / window, of requests that succeeded or were cut without a fault. Bytes of failed requests are none."},
 	{"ceiling", "the most goodput that the link was measured to carry on this machine, before its cells ran."},
-	{"ratio", "of two targets’ goodput: of the same repetitions, the geometric mean; with several, in brackets its " + intervals + "."},
+	{"ratio", "of two targets’ goodput: of the same repetitions, the geometric mean; with several, in brackets its " + intervals + ". " + machineMark + ": the host, the generator or the emulated link limited one of the two, so the ratio does not show how they differ."},
 	{"TTFB", "from the request written to the first byte of the response."},
 	{"duration", "from the start of the request to its last byte."},
 	{"p50, p95, p99", "the time within which that per cent of requests got there. Requests that were cut or failed count as longer than they were seen " +
@@ -48,7 +48,8 @@ var comparisonTerms = []term{
 	{"ratio", "each repetition of the one over the same repetition of the other, their geometric mean. Of the success rate: the difference of the shares, in percentage points."},
 	{intervals, "of the ratio, by Student’s t from the logarithms of the repetitions’ ratios; of success rates by Newcombe, from the counts. It covers the noise between repetitions, not what was different all the time."},
 	{"better, worse", "the interval does not contain “no difference”."},
-	{"no difference", "the interval contains it: a difference is not shown. How large a one could be hidden, its ends tell."},
-	{"unclear", "no interval: fewer than two repetitions, nothing to compare, or cut requests that leave only bounds."},
+	{"no difference", "the interval contains it, and lies within the margin that the answer names: a larger difference is excluded."},
+	{"unclear", "neither: the interval is wider than that, or there is none, for want of three repetitions or because cut requests leave only bounds."},
+	{"not judged", "the machine that measured decided the figure of a side: the host, the generator or the emulated link limited it or, of TTFB and durations, the emulated delay was late."},
 	{"> and <", "cut requests leave only a bound: the value is at least, or at most, this."},
 }

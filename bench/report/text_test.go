@@ -70,7 +70,7 @@ func TestTerminalTextKeepsToItsWidth(t *testing.T) {
 				t.Errorf("colours, tabs or blanks at the end: %q", line)
 			}
 		}
-		if !strings.HasPrefix(text, "gateway delivered") {
+		if !strings.HasPrefix(text, "Requests that failed: raw none, gateway ") {
 			t.Errorf("the answer does not come first: %q", text[:40])
 		}
 	}

@@ -8,6 +8,9 @@ import (
 	"piecebench/bench/compare"
 	"piecebench/bench/detail"
 	"piecebench/bench/result"
+	"piecebench/bench/stats"
+	"piecebench/bench/verdict"
+	"piecebench/k6/x/retrieval/record"
 )
 
 // baselineName is the target that others are compared with, where a run has it.
@@ -43,6 +46,7 @@ type figures struct {
 	delivered       float64       // bits per second, those of failed requests too
 	ceiling         float64       // bits per second, 0 where unknown
 	ok, failed, cut int64
+	charged         int64            // failed, less those that the emulated link lost
 	ttfb, duration  result.Quantiles // of the middle repetition
 	warmupQuantiles bool             // some include requests of the warm-up
 	limitedBy       string
@@ -104,19 +108,63 @@ func (r row) ratio(target int) (float64, bool) {
 	return 1 + e.Change, e.Known
 }
 
-// ttfbRatio is a target's 95th percentile of TTFB over the baseline's, false
-// where either is missing or the baseline's is a bound. Where the target's is a
-// bound, so is the ratio.
-func (r row) ttfbRatio(target int) (ratio float64, bound, ok bool) {
+// ttfbRatio is a target's 95th percentile of TTFB over the baseline's: a bound where
+// one of them is. False where either is missing, or both are bounds.
+func (r row) ttfbRatio(target int) (ratio stats.Range, ok bool) {
 	f, base := r.figures[target], r.figures[0]
 	if f == nil || base == nil {
-		return 0, false, false
+		return stats.Range{}, false
 	}
 	q, b := f.ttfb.P95, base.ttfb.P95
-	if q == nil || b == nil || b.Bound || b.Ms <= 0 {
-		return 0, false, false
+	if q == nil || b == nil || b.Ms <= 0 || q.Bound && b.Bound {
+		return stats.Range{}, false
 	}
-	return q.Ms / b.Ms, q.Bound, true
+	switch v := q.Ms / b.Ms; {
+	case q.Bound:
+		return stats.AtLeast(v), true
+	case b.Bound:
+		return stats.Range{High: v}, true
+	default:
+		return stats.Exactly(v), true
+	}
+}
+
+// judged tells that a target's goodput and the baseline's could have differed by
+// what the servers do: the machine that measured decided neither.
+func (r row) judged(target int) bool { return r.compare(target).Judged() }
+
+// machineDecided tells that the ratio of some target carries machineMark.
+func (r row) machineDecided() bool {
+	for t := 1; t < len(r.figures); t++ {
+		if e := r.compare(t); e.Known && !e.Judged() {
+			return true
+		}
+	}
+	return false
+}
+
+// timesJudged tells the same of TTFB and durations.
+func (r row) timesJudged(target int) bool {
+	return r.judged(target) && !r.figures[target].late() && !r.figures[0].late()
+}
+
+// late tells that the emulated delay of one of the repetitions was.
+func (f *figures) late() bool { return f != nil && slices.ContainsFunc(f.cells, verdict.Late) }
+
+// machine tells that the machine decided one of the repetitions.
+func (f *figures) machine() bool { return slices.ContainsFunc(f.cells, verdict.DecidedByMachine) }
+
+// failedShare writes the share of requests that failed.
+func (f *figures) failedShare() string {
+	return percent(float64(f.charged) / float64(max(1, f.ok+f.charged)))
+}
+
+// corrupt is how many requests brought a wrong byte.
+func (f *figures) corrupt() (n int) {
+	for _, c := range f.cells {
+		n += c.Failed[string(record.Corrupt)]
+	}
+	return n
 }
 
 func newView(run *result.Run) *view {
@@ -232,6 +280,7 @@ func (f *figures) combine() {
 	for _, c := range f.cells {
 		f.ok += c.RequestsOK
 		f.failed += c.RequestsFailed()
+		f.charged += verdict.Charged(c)
 		f.cut += c.RequestsCut
 		bytes += c.WindowBytes
 		delivered += c.Delivered()
@@ -249,28 +298,26 @@ func (f *figures) combine() {
 	f.limitedBy, f.because = strings.Join(limits, ", "), strings.Join(reasons, "; ")
 }
 
+// middle are the quantiles of the middle repetition. One of which only a bound is
+// known, or nothing at all as no request was answered, may lie above the others.
 func middle(all []result.Quantiles) result.Quantiles {
 	pick := func(of func(result.Quantiles) *result.Quantile) *result.Quantile {
-		var seen []*result.Quantile
+		var seen []stats.Range
 		for _, q := range all {
-			if q := of(q); q != nil {
-				seen = append(seen, q)
+			switch q := of(q); {
+			case q == nil:
+				seen = append(seen, stats.AtLeast(0))
+			case q.Bound:
+				seen = append(seen, stats.AtLeast(q.Ms))
+			default:
+				seen = append(seen, stats.Exactly(q.Ms))
 			}
 		}
-		if len(seen) == 0 {
+		m, ok := stats.Middle(seen)
+		if !ok || m.Low == 0 && !m.Known() {
 			return nil
 		}
-		slices.SortFunc(seen, func(a, b *result.Quantile) int {
-			// A bound lies above every value that is known to be as great.
-			if c := cmp.Compare(a.Ms, b.Ms); c != 0 || a.Bound == b.Bound {
-				return c
-			}
-			if a.Bound {
-				return 1
-			}
-			return -1
-		})
-		return seen[len(seen)/2]
+		return &result.Quantile{Ms: m.Low, Bound: !m.Known()}
 	}
 	return result.Quantiles{
 		P50: pick(func(q result.Quantiles) *result.Quantile { return q.P50 }),

@@ -9,38 +9,43 @@ import (
 	"time"
 
 	"piecebench/bench/compare"
+	"piecebench/bench/readable"
 	"piecebench/bench/result"
+	"piecebench/bench/verdict"
 )
 
-// limit says how a cell breaks one of a rule's limits; empty where it does not.
-type limit func(result.Cell) string
+// limit is one of a rule's limits on a cell.
+type limit struct {
+	name   string
+	broken func(result.Cell) string // how a cell breaks it; empty where it does not
+	// machine tells that the machine, not the server, decided the figure of a cell.
+	machine func(result.Cell) bool
+}
 
 // limits returns the limits that a rule gives, but for goodput_over.
 func (r Rule) limits() []limit {
 	var all []limit
-	add := func(name string, given bool, broken func(result.Cell) string) {
+	add := func(name string, given bool, machine func(result.Cell) bool, broken func(result.Cell) string) {
 		if given {
-			all = append(all, func(c result.Cell) string {
-				if text := broken(c); text != "" {
-					return name + " " + text
-				}
-				return ""
-			})
+			all = append(all, limit{name, broken, machine})
 		}
 	}
-	add("success rate", r.SuccessRate != nil, func(c result.Cell) string {
-		share, ok := c.SuccessRate()
-		return atLeast(share, ok, float64(*r.SuccessRate), "no request ended")
+	add("success rate", r.SuccessRate != nil, failedOnTheWay, func(c result.Cell) string {
+		ended := c.RequestsOK + verdict.Charged(c)
+		return atLeast(float64(c.RequestsOK)/float64(max(1, ended)), ended > 0, float64(*r.SuccessRate), "no request ended")
 	})
-	add("link share", r.LinkShare != nil, func(c result.Cell) string {
+	add("link share", r.LinkShare != nil, verdict.DecidedByMachine, func(c result.Cell) string {
 		share, ok := c.LinkShare()
 		return atLeast(share, ok, float64(*r.LinkShare), "the link has no measured ceiling")
 	})
-	add("TTFB p50", r.TTFBP50 != nil, func(c result.Cell) string { return atMost(c.TTFB.P50, *r.TTFBP50) })
-	add("TTFB p95", r.TTFBP95 != nil, func(c result.Cell) string { return atMost(c.TTFB.P95, *r.TTFBP95) })
-	add("TTFB p99", r.TTFBP99 != nil, func(c result.Cell) string { return atMost(c.TTFB.P99, *r.TTFBP99) })
+	add("TTFB p50", r.TTFBP50 != nil, verdict.TimesDecidedByMachine, func(c result.Cell) string { return atMost(c.TTFB.P50, *r.TTFBP50) })
+	add("TTFB p95", r.TTFBP95 != nil, verdict.TimesDecidedByMachine, func(c result.Cell) string { return atMost(c.TTFB.P95, *r.TTFBP95) })
+	add("TTFB p99", r.TTFBP99 != nil, verdict.TimesDecidedByMachine, func(c result.Cell) string { return atMost(c.TTFB.P99, *r.TTFBP99) })
 	return all
 }
+
+// failedOnTheWay tells that requests failed, none of which is charged to the server.
+func failedOnTheWay(c result.Cell) bool { return c.RequestsFailed() > 0 && verdict.Charged(c) == 0 }
 
 func atLeast(share float64, known bool, least float64, unknown string) string {
 	switch {
@@ -72,14 +77,26 @@ func atMost(q *result.Quantile, most Time) string {
 // percent has enough digits to tell 99.899 % from 99.9 %.
 func percent(share float64) string { return strconv.FormatFloat(100*share, 'g', 6, 64) + " %" }
 
-// Check returns how many limits were looked at, and a line for each that does
-// not hold or is not shown to: also for a rule that selects no cell, and for a
-// run that lacks cells.
-func Check(run *result.Run, rules []Rule) (checked int, broken []string) {
+// Outcome is what a check found.
+type Outcome struct {
+	Held int // limits that hold
+	// Broken has a line for each limit that does not hold, or is not shown to: also
+	// for a rule that selects no cell, for a run that lacks cells, and for a limit
+	// that could not be judged in any cell.
+	Broken []string
+	// NotJudged has a line for each limit of which the machine that measured, not
+	// the server, decided the figure, whichever way it fell.
+	NotJudged []string
+}
+
+// Check holds a run to limits.
+func Check(run *result.Run, rules []Rule) Outcome {
+	var o Outcome
 	look := func(where, problem string) {
-		checked++
-		if problem != "" {
-			broken = append(broken, where+": "+problem)
+		if problem == "" {
+			o.Held++
+		} else {
+			o.Broken = append(o.Broken, where+": "+problem)
 		}
 	}
 	if len(run.Cells) < run.Planned {
@@ -103,28 +120,84 @@ func Check(run *result.Run, rules []Rule) (checked int, broken []string) {
 			look(line, "no cell of the run is one that this rule selects; it has "+contents(run))
 			continue
 		}
-		bases := slices.Sorted(maps.Keys(r.GoodputOver))
-		bases = slices.DeleteFunc(bases, func(base string) bool {
-			absent := !slices.ContainsFunc(run.Cells, func(c result.Cell) bool { return c.Target == base })
-			if absent {
-				look(line, fmt.Sprintf("goodput_over names %s, which is no target of the run; it has %s", base, contents(run)))
-			}
-			return absent
-		})
-		for _, at := range places {
-			for _, c := range cells[at] {
-				for _, l := range r.limits() {
-					look(fmt.Sprintf("%s: %s, repetition %d", line, at, c.Repetition), l(c))
-				}
-			}
-			for _, base := range bases {
-				if base != at.Target {
-					look(fmt.Sprintf("%s: %s", line, at), below(run, at, cells[at], base, float64(r.GoodputOver[base])))
+		// skipped are the names of limits, with how often each was looked at and could
+		// not be judged.
+		skipped := tally{}
+		for _, l := range r.limits() {
+			for _, at := range places {
+				for _, c := range cells[at] {
+					where := fmt.Sprintf("%s: %s, repetition %d", line, at, c.Repetition)
+					if l.machine(c) {
+						o.NotJudged = append(o.NotJudged, fmt.Sprintf("%s: %s is not judged: %s", where, l.name, why(c)))
+						skipped.add(l.name, false)
+						continue
+					}
+					skipped.add(l.name, true)
+					problem := l.broken(c)
+					if problem != "" {
+						problem = l.name + " " + problem
+					}
+					look(where, problem)
 				}
 			}
 		}
+		for _, base := range slices.Sorted(maps.Keys(r.GoodputOver)) {
+			if !slices.ContainsFunc(run.Cells, func(c result.Cell) bool { return c.Target == base }) {
+				look(line, fmt.Sprintf("goodput_over names %s, which is no target of the run; it has %s", base, contents(run)))
+				continue
+			}
+			name := "goodput over that of " + base
+			for _, at := range places {
+				if base == at.Target {
+					continue
+				}
+				where := fmt.Sprintf("%s: %s", line, at)
+				e := over(run, at, cells[at], base)
+				if !e.Judged() {
+					o.NotJudged = append(o.NotJudged, fmt.Sprintf("%s: %s is not judged: the machine limited one of the two", where, name))
+					skipped.add(name, false)
+					continue
+				}
+				skipped.add(name, true)
+				look(where, below(e, name, float64(r.GoodputOver[base])))
+			}
+		}
+		for _, name := range skipped.never() {
+			look(line, name+" could not be judged in any of the cells that this rule selects: the machine that measured limited them. Use a machine with more cores, or select other cells")
+		}
 	}
-	return checked, broken
+	return o
+}
+
+// tally counts by a limit's name how often it was judged, and how often not.
+type tally map[string][2]int
+
+func (t tally) add(name string, judged bool) {
+	n := t[name]
+	if judged {
+		n[0]++
+	} else {
+		n[1]++
+	}
+	t[name] = n
+}
+
+// never returns the names of limits that were looked at and never judged.
+func (t tally) never() (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(t)) {
+		if t[name][0] == 0 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// why says how the machine decided a cell's figure.
+func why(c result.Cell) string {
+	if verdict.DecidedByMachine(c) {
+		return "the machine limited the cell (" + c.LimitedBy + ")"
+	}
+	return "the emulated delay was late"
 }
 
 // contents lists what rules can select in a run.
@@ -149,9 +222,8 @@ func placeOf(c result.Cell) place {
 	return place{Link: c.Link, Mode: c.Mode, Concurrency: c.Concurrency, Target: c.Target}
 }
 
-// below says how far a place's goodput is below least times that of a baseline
-// target; empty where it is not.
-func below(run *result.Run, at place, cells []result.Cell, base string, least float64) string {
+// over compares a place's goodput with that of a baseline target.
+func over(run *result.Run, at place, cells []result.Cell, base string) compare.Estimate {
 	at.Target = base
 	var baseline []result.Cell
 	for _, c := range run.Cells {
@@ -159,15 +231,19 @@ func below(run *result.Run, at place, cells []result.Cell, base string, least fl
 			baseline = append(baseline, c)
 		}
 	}
-	e := compare.Goodput.Of(baseline, cells)
-	ratio, what := 1+e.Change, fmt.Sprintf("goodput over that of %s", base)
+	return compare.Goodput.Of(baseline, cells)
+}
+
+// below says how far a ratio is below the least; empty where it is not.
+func below(e compare.Estimate, what string, least float64) string {
+	ratio := 1 + e.Change
 	switch {
 	case !e.Known:
 		return fmt.Sprintf("%s is not known, as that has no such cell or delivered nothing; it must be at least %.4g", what, least)
 	case ratio >= least-1e-9: // it comes out of logarithms
 		return ""
 	case e.Interval:
-		return fmt.Sprintf("%s is %.4f (%.0f %% interval %.3f to %.3f); it must be at least %.4g", what, ratio, 100*compare.Confidence, 1+e.Low, 1+e.High, least)
+		return fmt.Sprintf("%s is %.4f (%.0f %% interval %s); it must be at least %.4g", what, ratio, 100*compare.Confidence, readable.Interval(1+e.Low, 1+e.High, readable.Ratio), least)
 	}
 	return fmt.Sprintf("%s is %.4f; it must be at least %.4g", what, ratio, least)
 }

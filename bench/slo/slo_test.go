@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"piecebench/bench/result"
+	"piecebench/bench/verdict"
 )
 
 func rules(t *testing.T, text string) []Rule {
@@ -75,12 +76,12 @@ func runOf(cells ...result.Cell) *result.Run {
 // check wants the lines of what does not hold, and how many were looked at.
 func check(t *testing.T, run *result.Run, text string, checked int, want ...string) {
 	t.Helper()
-	n, got := Check(run, rules(t, text))
-	if diff := cmp.Diff(want, got); diff != "" {
+	got := Check(run, rules(t, text))
+	if diff := cmp.Diff(want, got.Broken); diff != "" {
 		t.Errorf("%s\n%s", text, diff)
 	}
-	if n != checked {
-		t.Errorf("%s\n%d limits were looked at, want %d", text, n, checked)
+	if n := got.Held + len(got.Broken); n != checked || got.NotJudged != nil {
+		t.Errorf("%s\n%d limits were looked at, want %d; not judged: %q", text, n, checked, got.NotJudged)
 	}
 }
 
@@ -122,7 +123,8 @@ func TestRulesSelectByNamesAndGlobs(t *testing.T) {
 		"mode: .*":                              0, // no regular expressions
 		"target: gateway\n  concurrency: '?0*'": 0,
 	} {
-		checked, broken := Check(run, rules(t, "- "+selector+"\n  ttfb_p95: 1s"))
+		outcome := Check(run, rules(t, "- "+selector+"\n  ttfb_p95: 1s"))
+		checked, broken := outcome.Held+len(outcome.Broken), outcome.Broken
 		if n == 0 {
 			if len(broken) != 1 || !strings.Contains(broken[0], "no cell of the run") {
 				t.Errorf("%s: %q; want that nothing is selected", selector, broken)
@@ -162,7 +164,53 @@ func TestGoodputOverAnotherTarget(t *testing.T) {
 	raw2, gateway2 := raw, gateway
 	raw2.Repetition, gateway2.Repetition, gateway2.WindowBytes = 2, 2, 0.91e9
 	check(t, runOf(raw, gateway, gateway2, raw2), "- {target: gateway, goodput_over: {raw: 0.95}}", 1,
-		"line 1: gateway, full, 1 client, none: goodput over that of raw is 0.9050 (99 % interval 0.637 to 1.286); it must be at least 0.95")
+		"line 1: gateway, full, 1 client, none: goodput over that of raw is 0.9050; it must be at least 0.95")
+	raw3, gateway3 := raw, gateway
+	raw3.Repetition, gateway3.Repetition, gateway3.WindowBytes = 3, 3, 0.905e9
+	check(t, runOf(raw, gateway, gateway2, raw2, raw3, gateway3), "- {target: gateway, goodput_over: {raw: 0.95}}", 1,
+		"line 1: gateway, full, 1 client, none: goodput over that of raw is 0.9050 (99 % interval 0.877 to 0.934); it must be at least 0.95")
+}
+
+// What the machine decided is neither held nor broken; where that is all there is,
+// the check does not pass.
+func TestWhatTheMachineDecidedIsNotJudged(t *testing.T) {
+	raw, gateway := cell("raw", "1gbit/40ms", "1MiB", 10, 1), cell("gateway", "1gbit/40ms", "1MiB", 10, 1)
+	rawFull, gatewayFull := cell("raw", "1gbit/40ms", "1MiB", 1000, 1), cell("gateway", "1gbit/40ms", "1MiB", 1000, 1)
+	gatewayFull.LimitedBy, gatewayFull.WindowBytes = verdict.Host, 1e7
+	late := cell("gateway", "1gbit/40ms", "full", 10, 1)
+	late.Evidence = &result.Evidence{Emulator: &result.Emulator{Late: 0.9}}
+	rawToo := late
+	rawToo.Target = "raw"
+	run := runOf(raw, gateway, rawFull, gatewayFull, late, rawToo)
+	got := Check(run, rules(t, "- {target: gateway, success_rate: 99%, link_share: 50%, ttfb_p95: 100ms, goodput_over: {raw: 0.9}}"))
+	want := Outcome{Held: 3 + 2 + 1 + 2, NotJudged: []string{
+		"line 1: gateway, 1MiB, 1000 clients, 1gbit/40ms, repetition 1: link share is not judged: the machine limited the cell (host)",
+		"line 1: gateway, 1MiB, 1000 clients, 1gbit/40ms, repetition 1: TTFB p95 is not judged: the machine limited the cell (host)",
+		"line 1: gateway, full, 10 clients, 1gbit/40ms, repetition 1: TTFB p95 is not judged: the emulated delay was late",
+		"line 1: gateway, 1MiB, 1000 clients, 1gbit/40ms: goodput over that of raw is not judged: the machine limited one of the two",
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+
+	got = Check(run, rules(t, "- {concurrency: 1000, target: gateway, success_rate: 99%, ttfb_p95: 1h, goodput_over: {raw: 0}}"))
+	if got.Held != 1 || len(got.NotJudged) != 2 || len(got.Broken) != 2 ||
+		!strings.Contains(got.Broken[0], "line 1: TTFB p95 could not be judged in any of the cells") || !strings.Contains(got.Broken[1], "line 1: goodput over that of raw could not be judged") {
+		t.Errorf("a rule of which nothing can be judged: %+v", got)
+	}
+}
+
+// A link that starves its clients fails their requests; wrong bytes are the server's.
+func TestFailuresOnAStarvingLinkAreNotCharged(t *testing.T) {
+	c := cell("raw", "10gbit/40ms", "100MiB", 1000, 1)
+	c.LimitedBy, c.Failed = verdict.Emulator, map[string]int{"short": 17}
+	if got := Check(runOf(c), rules(t, "- success_rate: 100%")); len(got.NotJudged) != 1 || len(got.Broken) != 1 || !strings.Contains(got.Broken[0], "could not be judged") {
+		t.Errorf("%+v", got)
+	}
+	c.Failed["corrupt"] = 1
+	if got := Check(runOf(c), rules(t, "- success_rate: 100%")); len(got.NotJudged) != 0 || len(got.Broken) != 1 || !strings.Contains(got.Broken[0], "success rate is 99.9001 %") {
+		t.Errorf("%+v", got)
+	}
 }
 
 func TestARuleThatSelectsNothingSaysWhatThereIs(t *testing.T) {

@@ -2,7 +2,6 @@ package stats
 
 import (
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -26,15 +25,4 @@ func Wilson(k, n int64, level float64) (low, high float64) {
 		high = 1
 	}
 	return low, high
-}
-
-// Median returns the middle value, or the mean of the middle two. It sorts
-// values in place. ok is false when there are none.
-func Median(values []float64) (m float64, ok bool) {
-	n := len(values)
-	if n == 0 {
-		return 0, false
-	}
-	slices.Sort(values)
-	return (values[(n-1)/2] + values[n/2]) / 2, true
 }

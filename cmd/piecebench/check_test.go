@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"piecebench/bench/result"
 )
 
 func TestCheckExitsWithOneForALimitThatDoesNotHold(t *testing.T) {
@@ -14,6 +16,15 @@ func TestCheckExitsWithOneForALimitThatDoesNotHold(t *testing.T) {
 			t.Fatal(err)
 		}
 		return path
+	}
+	hostLimited := func(which func(result.Cell) bool) string {
+		return savedAs(t, recorded10Gbit, func(run *result.Run) {
+			for i, c := range run.Cells {
+				if which(c) {
+					run.Cells[i].LimitedBy = "host"
+				}
+			}
+		})
 	}
 	for _, c := range []struct {
 		name   string
@@ -25,6 +36,10 @@ func TestCheckExitsWithOneForALimitThatDoesNotHold(t *testing.T) {
 		{"holds", []string{"--slo", limits("- {success_rate: 99.9%, link_share: 95%}"), recorded10Gbit}, 0, "all 60 limits hold in 20261121T061156Z-vm", ""},
 		{"does not", []string{"--slo", limits("- {target: gateway, mode: 1MiB, ttfb_p95: 60ms}"), recorded10Gbit}, 1,
 			"line 1: gateway, 1MiB, 100 clients, 10gbit/40ms, repetition 1: TTFB p95 is 73.71ms; it must be at most 60ms", "3 of 5 limits do not hold"},
+		{"the machine decided some", []string{"--slo", limits("- {success_rate: 99.9%, link_share: 95%}"), hostLimited(func(c result.Cell) bool { return c.Repetition == 2 })}, 0,
+			"all 54 limits hold in 20261121T061156Z-vm; 6 could not be judged, because the machine that measured decided them", ""},
+		{"the machine decided all", []string{"--slo", limits("- {link_share: 1%}"), hostLimited(func(result.Cell) bool { return true })}, 1,
+			"line 1: link share could not be judged in any of the cells that this rule selects", "1 of 1 limits do not hold in 20261121T061156Z-vm; 30 could not be judged"},
 		{"unknown key", []string{"--slo", limits("- {goodput: 3}"), recorded10Gbit}, 2, "", "line 1: field goodput not found"},
 		{"no file", []string{recorded10Gbit}, 2, "", "--slo FILE"},
 		{"no run", []string{"--slo", limits("- {ttfb_p95: 1s}"), t.TempDir()}, 2, "", "name the folder of a run"},

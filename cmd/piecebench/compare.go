@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -14,16 +15,23 @@ import (
 
 func compareCommand() *cobra.Command {
 	var targets []string
-	var format, failBeyond string
+	var format, failBeyond, margin string
 	cmd := &cobra.Command{
 		Use:   "compare A [B]",
 		Short: "Compare two runs, or two targets of one, cell by cell",
 		Long: `Compare two runs, or two targets of one, cell by cell: ratios with their
-intervals, from runs with repetitions (REPEAT=5).
+intervals, from runs with repetitions (REPEAT=5; three at least).
 
   piecebench compare results/before results/after
   piecebench compare results/before results/after --fail-beyond 5%
-  piecebench compare results/x --targets raw,gateway`,
+  piecebench compare results/x --targets raw,gateway
+
+Better and worse: the interval excludes "no difference". No difference: it lies within
+the margin. Unclear: neither. Not judged: the machine that measured limited a side.
+
+--fail-beyond exits with 1 where a figure is shown to be worse by more than that, where
+anything is missing or zero (a cell, a repetition, a byte of goodput, a figure), and where
+the machine limited every row. Without three repetitions it exits with 2.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 2 {
 				return fmt.Errorf("compare takes the folders of two runs, or of one with --targets; got %d", len(args))
@@ -31,7 +39,11 @@ intervals, from runs with repetitions (REPEAT=5).
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			limit, err := parsePercent(failBeyond)
+			limit, err := parsePercent("--fail-beyond", failBeyond)
+			if err != nil {
+				return err
+			}
+			most, err := parsePercent("--margin", margin)
 			if err != nil {
 				return err
 			}
@@ -47,6 +59,7 @@ intervals, from runs with repetitions (REPEAT=5).
 			if err != nil {
 				return err
 			}
+			c.Margin = most
 			out, err := write(c)
 			if err != nil {
 				return err
@@ -60,6 +73,7 @@ intervals, from runs with repetitions (REPEAT=5).
 	cmd.Flags().StringSliceVar(&targets, "targets", nil, "compare these two targets, A's and B's, such as raw,gateway; without B, both of A")
 	cmd.Flags().StringVar(&format, "format", "text", "text, md or html")
 	cmd.Flags().StringVar(&failBeyond, "fail-beyond", "", "exit with 1 if a figure is shown to be worse by more than this share, such as 5%")
+	cmd.Flags().StringVar(&margin, "margin", fmt.Sprintf("%g%%", 100*compare.DefaultMargin), "the difference that does not matter: an interval within it shows no difference")
 	return cmd
 }
 
@@ -86,31 +100,38 @@ func loadSides(args, targets []string) (a, b *result.Run, err error) {
 	return a, a, nil
 }
 
-// failOn returns what --fail-beyond found. A cell that A has and B lacks could
-// hide anything.
+// failOn returns what --fail-beyond found. What is missing or zero could hide
+// anything.
 func failOn(c *compare.Comparison, limit float64) error {
 	found, err := c.Regressions(limit)
-	if err != nil {
-		return fmt.Errorf("--fail-beyond: %w", err)
-	}
+	var problems []string
 	if len(found) > 0 {
-		return problem{fmt.Errorf("worse by more than %s %%: %s", strconv.FormatFloat(100*limit, 'g', 4, 64), report.Regressions(c, found))}
+		problems = append(problems, fmt.Sprintf("worse by more than %s %%: %s", strconv.FormatFloat(100*limit, 'g', 4, 64), report.Regressions(c, found)))
 	}
-	if n := len(c.OnlyA); n > 0 {
-		return problem{fmt.Errorf("no regression in what both have, but %d cells of the first are not in the second", n)}
+	if missing := report.Missing(c); missing != "" {
+		problems = append(problems, "missing: "+missing)
+	}
+	if c.Judged() == 0 {
+		problems = append(problems, fmt.Sprintf("no goodput could be judged: the machine that measured limited all %d rows", len(c.Cells)))
+	}
+	switch {
+	case problems != nil:
+		return problem{errors.New(strings.Join(problems, "; "))}
+	case err != nil:
+		return fmt.Errorf("--fail-beyond: %w", err)
 	}
 	return nil
 }
 
-// parsePercent reads a share such as 5%; empty is 0.
-func parsePercent(text string) (float64, error) {
+// parsePercent reads a flag's share such as 5%; empty is 0.
+func parsePercent(flag, text string) (float64, error) {
 	if text == "" {
 		return 0, nil
 	}
 	number, ok := strings.CutSuffix(text, "%")
 	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if !ok || err != nil || !(v >= 0 && v < 100) {
-		return 0, fmt.Errorf("--fail-beyond %s: give a share from 0%% to less than 100%%, such as 5%%", text)
+		return 0, fmt.Errorf("%s %s: give a share from 0%% to less than 100%%, such as 5%%", flag, text)
 	}
 	return v / 100, nil
 }

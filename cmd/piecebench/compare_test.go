@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,8 +59,29 @@ func TestCompareExitsWithOneForARegressionThatIsShown(t *testing.T) {
 			}
 		})
 	}
+	changed := func(change func(*result.Run)) string { return savedAs(t, recorded10Gbit, change) }
+	dead := func(repetitions ...int) string {
+		return changed(func(run *result.Run) {
+			for i, c := range run.Cells {
+				if c.Target == "gateway" && c.Mode == "1MiB" && slices.Contains(repetitions, c.Repetition) {
+					run.Cells[i].WindowBytes, run.Cells[i].RequestsOK, run.Cells[i].Failed = 0, 0, map[string]int{"connect": 900}
+				}
+			}
+		})
+	}
+	limited := func(by string, factor float64) string {
+		return changed(func(run *result.Run) {
+			for i := range run.Cells {
+				run.Cells[i].LimitedBy, run.Cells[i].WindowBytes = by, int64(float64(run.Cells[i].WindowBytes)*factor)
+			}
+		})
+	}
+	twice := changed(func(run *result.Run) {
+		run.Cells = slices.DeleteFunc(run.Cells, func(c result.Cell) bool { return c.Repetition > 2 })
+		run.Planned = len(run.Cells)
+	})
 	once := savedAs(t, recorded10Gbit, func(run *result.Run) {
-		run.Cells = run.Cells[:3]
+		run.Cells, run.Planned = run.Cells[:3], 3
 	})
 	for _, c := range []struct {
 		name string
@@ -73,7 +95,26 @@ func TestCompareExitsWithOneForARegressionThatIsShown(t *testing.T) {
 		{"slower, but not beyond", []string{recorded10Gbit, slower(0.97), "--fail-beyond", "5%"}, 0, ""},
 		{"much slower, not asked", []string{recorded10Gbit, slower(0.8)}, 0, ""},
 		{"faster", []string{recorded10Gbit, slower(1.2), "--fail-beyond", "5%"}, 0, ""},
-		{"cells are gone", []string{recorded10Gbit, savedAs(t, recorded10Gbit, func(run *result.Run) { run.Cells = run.Cells[:15] }), "--fail-beyond", "5%"}, 1, "3 cells of the first are not in the second"},
+		{"cells are gone", []string{recorded10Gbit, savedAs(t, recorded10Gbit, func(run *result.Run) { run.Cells = run.Cells[:15] }), "--fail-beyond", "5%"}, 1,
+			"missing: 20261121T061156Z-vm has 15 of 30 planned cells; raw, 10MiB, 100 clients, 10gbit/40ms: not in B"},
+		{"a dead server", []string{recorded10Gbit, dead(1, 2, 3, 4, 5), "--fail-beyond", "5%"}, 1, "worse by more than 5 %: goodput, gateway, 1MiB, 100 clients, 10gbit/40ms: 0.000; success rate"},
+		{"a server that is dead once", []string{recorded10Gbit, dead(3), "--fail-beyond", "5%"}, 1, "missing: gateway, 1MiB, 100 clients, 10gbit/40ms: B delivered nothing in repetition 3"},
+		{"a server that was dead before", []string{dead(3), recorded10Gbit, "--fail-beyond", "5%"}, 1, "A delivered nothing in repetition 3"},
+		{"nothing and nothing", []string{dead(1, 2, 3, 4, 5), dead(1, 2, 3, 4, 5), "--fail-beyond", "5%"}, 1, "A delivered nothing in repetition 1"},
+		{"a dead target of one run", []string{dead(2), "--targets", "raw,gateway", "--fail-beyond", "99%"}, 1, "1MiB, 100 clients, 10gbit/40ms: gateway delivered nothing in repetition 2"},
+		{"1 of 5 repetitions", []string{recorded10Gbit, changed(func(run *result.Run) {
+			run.Cells = slices.DeleteFunc(run.Cells, func(c result.Cell) bool { return c.Target == "gateway" && c.Repetition > 1 })
+			run.Planned = len(run.Cells)
+		}), "--fail-beyond", "5%"}, 1, "missing: gateway, 1MiB, 100 clients, 10gbit/40ms: repetition 2 of B is missing; "},
+		{"a target more", []string{changed(func(run *result.Run) {
+			run.Cells = slices.DeleteFunc(run.Cells, func(c result.Cell) bool { return c.Target == "gateway" })
+			run.Planned = len(run.Cells)
+		}), recorded10Gbit, "--fail-beyond", "5%"}, 1, "missing: gateway, 1MiB, 100 clients, 10gbit/40ms: not in A"},
+		{"two repetitions", []string{twice, twice, "--fail-beyond", "5%"}, 2, "no cell has 3 repetitions on both sides, so no interval can show a regression: measure with REPEAT=5"},
+		{"two repetitions and a dead server", []string{twice, changed(func(run *result.Run) { run.Cells[0].WindowBytes = 0 }), "--fail-beyond", "5%"}, 1, "B delivered nothing in repetition 1"},
+		{"the machine limited everything", []string{limited("host", 1), limited("host", 0.5), "--fail-beyond", "5%"}, 1, "no goodput could be judged: the machine that measured limited all 6 rows"},
+		{"the second run fills the machine", []string{recorded10Gbit, limited("host", 0.5), "--fail-beyond", "5%"}, 1, "worse by more than 5 %: goodput, raw, 1MiB"},
+		{"margin", []string{recorded10Gbit, recorded10Gbit, "--margin", "x"}, 2, "--margin x: give a share"},
 		{"one repetition", []string{once, once, "--fail-beyond", "5%"}, 2, "measure with REPEAT=5"},
 		{"nothing in common", []string{recorded10Gbit, recorded1Gbit}, 2, "no cell in common"},
 		{"one run alone", []string{recorded10Gbit}, 2, "--targets raw,gateway"},
@@ -91,6 +132,14 @@ func TestCompareExitsWithOneForARegressionThatIsShown(t *testing.T) {
 		}
 		if code == 2 && !strings.Contains(c.says, "REPEAT") && out != "" {
 			t.Errorf("%s: bad input, and yet it printed %q", c.name, out)
+		}
+	}
+}
+
+func TestTheMarginDecidesWhatIsNoDifference(t *testing.T) {
+	for margin, want := range map[string]string{"5%": "no difference beyond 5 % in 2 of 2 rows", "2%": "no difference beyond 2 % in 1, unclear in 1 of 2 rows"} {
+		if out, code, err := executed(compareCommand(), recorded10Gbit, "--targets", "raw,gateway", "--margin", margin); code != 0 || !strings.Contains(out, want) {
+			t.Errorf("%s: %d, %v, %.200q; want %q", margin, code, err, out, want)
 		}
 	}
 }
