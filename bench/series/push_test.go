@@ -103,7 +103,7 @@ func TestASeriesForEachFigureOfACell(t *testing.T) {
 	cpu := 0.25
 	p.Push(&result.Run{ID: "x", Cells: []result.Cell{{
 		ID: 1, Target: "raw", Link: "1gbit/40ms", Mode: "full", Concurrency: 1000, Repetition: 2,
-		WindowStart: started, WindowS: 10, WindowBytes: 1e9, CeilingBits: 1e9,
+		WindowStart: started, WindowS: 10, WindowBytes: 1e9, DeliveredBytes: 1.1e9, CeilingBits: 1e9,
 		RequestsOK: 3, RequestsCut: 4, Failed: map[string]int{"short": 1},
 		TTFB:         result.Quantiles{P50: &result.Quantile{Ms: 50}, P95: &result.Quantile{Ms: 2000, Bound: true}},
 		GenCPUSPerGB: &cpu,
@@ -119,6 +119,7 @@ func TestASeriesForEachFigureOfACell(t *testing.T) {
 	const end = " @4102444810000"
 	want := []string{
 		"piecebench_cell_goodput_bits_per_second{} 8e+08" + end,
+		"piecebench_cell_delivered_bits_per_second{} 8.8e+08" + end,
 		"piecebench_cell_link_share_ratio{} 0.8" + end,
 		"piecebench_cell_success_ratio{} 0.75" + end,
 		"piecebench_cell_requests{outcome=ok,} 3" + end,

@@ -100,6 +100,7 @@ func TestASweepIsInPrometheus(t *testing.T) {
 		for _, c := range run.Cells {
 			for series, want := range map[string]float64{
 				"goodput_bits_per_second" + selector(run, c):            c.GoodputBits(),
+				"delivered_bits_per_second" + selector(run, c):          c.DeliveredBits(),
 				"requests" + selector(run, c, `outcome="ok"`):           float64(c.RequestsOK),
 				"requests" + selector(run, c, `outcome="cut"`):          float64(c.RequestsCut),
 				"requests" + selector(run, c, `outcome="corrupt"`):      0,
