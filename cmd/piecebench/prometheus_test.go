@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"piecebench/bench/result"
+	"piecebench/dashboards"
 	"piecebench/k6/x/retrieval/record"
 	"piecebench/lab/labtest"
 )
@@ -169,6 +170,14 @@ func TestASweepIsInPrometheus(t *testing.T) {
 			if low, high := slices.Min(ttfb), slices.Max(ttfb); !(got >= low/1.1 && got <= high*1.1) {
 				t.Errorf("cell %d: median of the native histogram %v s, requests have %v to %v", c.ID, got, low, high)
 			}
+		}
+	})
+	t.Run("every query of the dashboards returns data", func(t *testing.T) {
+		if err := dashboards.Check(t.Context(), s.Prometheus, s.Run); err != nil {
+			t.Error(err)
+		}
+		if err := dashboards.Check(t.Context(), s.Prometheus, "another"); err == nil || !strings.Contains(err.Error(), "no finished cell of run another") {
+			t.Errorf("the check of a run that Prometheus does not have says %v", err)
 		}
 	})
 	t.Run("nothing of k6's looks alive after its cell", func(t *testing.T) {
