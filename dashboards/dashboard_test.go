@@ -316,3 +316,16 @@ func readYAML(t *testing.T, path string, into any) {
 		t.Fatalf("%s: %v", path, err)
 	}
 }
+
+// Leaving out the repetitions of which only a lower bound is known would leave out
+// the slowest: a mean of the others is shown only where there is no such repetition.
+func TestNoMeanLeavesOutItsBounds(t *testing.T) {
+	each(t, func(t *testing.T, _ dashboards.Dashboard, _ []drawn, text string) {
+		mean := regexp.MustCompile(`avg by \([^)]*\) \(last_over_time\([^)]*bound=\\"(exact|lower)\\"[^)]*\)\)( unless on \([^)]*\) last_over_time\([^)]*bound=\\"lower\\")?`)
+		for _, found := range mean.FindAllStringSubmatch(text, -1) {
+			if found[1] != "exact" || found[2] == "" {
+				t.Errorf("a mean of some of the repetitions: %s", found[0])
+			}
+		}
+	})
+}

@@ -136,7 +136,7 @@ func (v *view) greyed(grey func(row) bool, also string) string {
 	if !slices.ContainsFunc(v.rows(), grey) {
 		return ""
 	}
-	return " Grey: this machine limited one of the two" + also + ", so they could not show how they differ."
+	return " Framed, in grey: this machine limited one of the two" + also + ", so they could not show how they differ."
 }
 
 // ttfbClass colours a ratio by what is known of it: a lower bound is at least so

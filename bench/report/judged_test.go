@@ -41,7 +41,7 @@ func TestRowsThatTheMachineDecidedAreLeftOutAndCounted(t *testing.T) {
 	}
 	wants(t, Text(run, 1000), append(want, "0.50 ‡", "0.33 ‡", machineNote)...)
 	wants(t, Markdown(run), append(want, "| 0.50 ‡ |", machineNote)...)
-	wants(t, htmlOf(t, run), append(want, `<td class="right machine">0.50 ‡</td>`, machineNote, "Grey: this machine limited one of the two, so", "or the emulated delay was late, so they")...)
+	wants(t, htmlOf(t, run), append(want, `<td class="right machine">0.50 ‡</td>`, machineNote, "Framed, in grey: this machine limited one of the two, so", "or the emulated delay was late, so they")...)
 
 	v := newView(run)
 	for _, m := range v.heatmaps()[0].Maps {
