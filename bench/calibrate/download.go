@@ -14,6 +14,7 @@ import (
 
 	"piecebench/bench/hostcpu"
 	"piecebench/bench/result"
+	"piecebench/plain"
 )
 
 // download measures the goodput of parallel streams of one URL: streams start
@@ -31,7 +32,7 @@ func download(ctx context.Context, blob string, streams int, ramp, window time.D
 		go func() {
 			defer running.Done()
 			if err := receive(ctx, blob, &received); ctx.Err() == nil {
-				failed <- fmt.Errorf("calibration download from %s: %w", blob, err)
+				failed <- fmt.Errorf("calibration download from %s: %s", blob, plain.Error(err))
 			}
 		}()
 	}
@@ -60,6 +61,9 @@ func download(ctx context.Context, blob string, streams int, ramp, window time.D
 	}, nil
 }
 
+// maxHead is the most that a response head may take, in bytes.
+const maxHead = 64 << 10
+
 // receive asks for the blob and drops its body in the kernel until ctx ends,
 // adding what came to received. It only returns early with an error.
 func receive(ctx context.Context, blob string, received *atomic.Int64) error {
@@ -81,7 +85,7 @@ func receive(ctx context.Context, blob string, received *atomic.Int64) error {
 	if err := request.Write(conn); err != nil {
 		return err
 	}
-	head := bufio.NewReader(conn)
+	head := bufio.NewReader(io.LimitReader(conn, maxHead))
 	response, err := http.ReadResponse(head, request)
 	if err != nil {
 		return err

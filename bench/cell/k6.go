@@ -17,6 +17,7 @@ import (
 
 	"piecebench/bench/plan"
 	"piecebench/k6/x/retrieval/record"
+	"piecebench/plain"
 )
 
 // process is one running k6.
@@ -173,9 +174,12 @@ func (p *process) follow(ctx context.Context, observe func(record.Progress), tic
 // pollInterval bounds how late the readings at the window's ends are.
 const pollInterval = 20 * time.Millisecond
 
+// maxWords is the most that is shown of k6's log, in bytes.
+const maxWords = 2 << 10
+
 // lastWords returns the end of k6's log, in one line, and where it is.
 func (p *process) lastWords() string {
 	data, _ := os.ReadFile(p.log)
 	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
-	return strings.Join(lines[max(0, len(lines)-3):], " | ") + " (" + p.log + ")"
+	return plain.Clip(strings.Join(lines[max(0, len(lines)-3):], " | "), maxWords) + " (" + p.log + ")"
 }

@@ -3,14 +3,17 @@ package runner
 import (
 	"context"
 	"fmt"
-	"io"
+	"net"
 	"net/http"
-	"strconv"
+	"net/url"
 	"strings"
 	"time"
 
 	"piecebench/bench/settings"
+	"piecebench/k6/x/retrieval/httpget"
+	"piecebench/k6/x/retrieval/record"
 	"piecebench/piece"
+	"piecebench/plain"
 )
 
 // resolve gives each of the lab's targets its URL. labTargets is a list
@@ -39,31 +42,36 @@ func resolve(targets []settings.Target, labTargets string) ([]settings.Target, e
 // answerTimeout bounds the one request that shows that a target works.
 const answerTimeout = 10 * time.Second
 
-// checkAnswers asks a target for the first byte of the first piece, and refuses
-// one that does not answer as a piece server.
+// checkAnswers asks a target for the first byte of the first piece, as clients
+// will, and refuses one that does not answer as a piece server.
 func checkAnswers(ctx context.Context, target settings.Target, p piece.Piece) error {
-	ctx, stop := context.WithTimeout(ctx, answerTimeout)
-	defer stop()
 	address := strings.ReplaceAll(target.URL, settings.PiecePlaceholder, p.CID)
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	shown := plain.URL(address)
+	u, err := url.Parse(address)
 	if err != nil {
-		return fmt.Errorf("target %s: %w", target.Name, err)
+		return fmt.Errorf("target %s: %s is no URL", target.Name, shown)
 	}
-	request.Close = true // or the connection stays, idle, among those of the cells
-	request.Header.Set("Range", "bytes=0-0")
-	request.Header.Set("Accept-Encoding", "identity")
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return fmt.Errorf("target %s does not answer: %w", target.Name, err)
+	c := httpget.New(httpget.Config{
+		Dial: new(net.Dialer).DialContext, UserAgent: "piecebench",
+		Fresh:        true, // or the connection stays, idle, among those of the cells
+		MaxRedirects: maxRedirects, Timeout: answerTimeout,
+	})
+	defer c.Close()
+	r := c.Get(ctx, httpget.Request{URL: u, Length: 1, Size: p.UnpaddedSize()})
+	switch {
+	case r.Outcome == string(record.OK):
+		return nil
+	case r.Outcome == string(record.Cut):
+		return fmt.Errorf("%w while target %s was asked for a byte", ErrInterrupted, target.Name)
+	case r.Status == http.StatusUnauthorized || r.Status == http.StatusForbidden:
+		return fmt.Errorf("target %s at %s: %s: does it want a user and password? Name them in the URL, http://user:password@host/..., in the environment variable TARGETS", target.Name, shown, r.Error)
+	case r.Outcome == string(record.Range):
+		return fmt.Errorf("target %s at %s, asked for one byte of a piece with %d: %s: another dataset, or no ranges?", target.Name, shown, p.UnpaddedSize(), r.Error)
+	case r.Status != 0:
+		return fmt.Errorf("target %s at %s, asked for one byte: %s: does it have the manifest's pieces, and ranges?", target.Name, shown, r.Error)
 	}
-	defer response.Body.Close()
-	_, _ = io.CopyN(io.Discard, response.Body, 1)
-	if response.StatusCode != http.StatusPartialContent {
-		return fmt.Errorf("target %s answers %s to a request for one byte of %s, not 206: does it have the manifest's pieces, and ranges?", target.Name, response.Status, address)
-	}
-	_, total, _ := strings.Cut(response.Header.Get("Content-Range"), "/")
-	if size, err := strconv.ParseInt(total, 10, 64); err != nil || size != p.UnpaddedSize() {
-		return fmt.Errorf("target %s serves %s with Content-Range %q where the manifest has %d bytes: another dataset?", target.Name, address, response.Header.Get("Content-Range"), p.UnpaddedSize())
-	}
-	return nil
+	return fmt.Errorf("target %s at %s does not answer: %s", target.Name, shown, r.Error)
 }
+
+// maxRedirects is k6's own.
+const maxRedirects = 10

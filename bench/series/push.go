@@ -10,6 +10,7 @@ import (
 	"github.com/grafana/xk6-output-prometheus-remote/pkg/remote"
 
 	"piecebench/bench/result"
+	"piecebench/plain"
 )
 
 // pushTimeout bounds what a Prometheus that does not answer costs before each
@@ -30,7 +31,7 @@ func WriteURL(prometheus string) string {
 // run a bounded time and one warning. A nil Pusher sends nothing.
 type Pusher struct {
 	client  *remote.WriteClient
-	url     string
+	url     string // as it is shown
 	warn    func(format string, args ...any)
 	created time.Time
 	sent    int  // of the run's cells
@@ -47,9 +48,9 @@ func NewPusher(prometheus string, warn func(format string, args ...any)) (*Pushe
 		TLSConfig: &tls.Config{}, // with one, the client uses no proxy, like k6's
 	})
 	if err != nil {
-		return nil, fmt.Errorf("PROMETHEUS_URL=%s: %w", prometheus, err)
+		return nil, fmt.Errorf("PROMETHEUS_URL=%s: %s", plain.URL(prometheus), plain.Error(err))
 	}
-	return &Pusher{client: client, url: prometheus, warn: warn, created: time.Now()}, nil
+	return &Pusher{client: client, url: plain.URL(prometheus), warn: warn, created: time.Now()}, nil
 }
 
 // Push sends what run is, its links, and the cells that it has got since the
@@ -73,7 +74,7 @@ func (p *Pusher) Push(run *result.Run) bool {
 	// Not the sweep's context: an interrupted sweep sends its cells, too.
 	if err := p.client.Store(context.Background(), all); err != nil {
 		if !p.failing {
-			p.warn("warning: Prometheus at %s takes no series (%v): the run goes on and its records are complete, dashboards have a gap. Is it up, with --web.enable-remote-write-receiver?", p.url, err)
+			p.warn("warning: Prometheus at %s takes no series (%v): the run goes on and its records are complete, dashboards have a gap. Is it up, with --web.enable-remote-write-receiver?", p.url, plain.Error(err))
 		}
 		p.failing = true
 		return false

@@ -17,6 +17,7 @@ import (
 	"piecebench/bench/cost"
 	"piecebench/netem/link"
 	"piecebench/piece/dataset"
+	"piecebench/plain"
 )
 
 // Settings are the checked values of all variables.
@@ -37,7 +38,8 @@ type Settings struct {
 	Dataset dataset.Params
 	Prices  cost.Prices // only reports use them
 
-	// Text holds each variable's value as given, by name.
+	// Text holds each variable's value as given, by name, without the secrets of
+	// targets: it is shown, and kept with the run.
 	Text map[string]string
 }
 
@@ -52,6 +54,9 @@ type variable struct {
 // set checks text and puts it into s.
 func (v variable) set(s *Settings, text string) error {
 	if err := v.parse(s, text); err != nil {
+		if v.name == targetsVariable && strings.ContainsAny(text, "@?") {
+			text = plain.Hidden
+		}
 		return fmt.Errorf("%s=%s: %w", v.name, text, err)
 	}
 	return nil
@@ -95,13 +100,18 @@ func AddFlags(flags *pflag.FlagSet, names ...string) {
 	}
 }
 
-// Flags returns the command line that gives these settings.
-func (s Settings) Flags() []string {
-	var flags []string
+// Environment returns the environment variables that give these settings, with
+// the secrets of targets: a command line is there for everybody to see.
+func (s Settings) Environment() []string {
+	var environment []string
 	for _, v := range variables {
-		flags = append(flags, "--"+v.flag()+"="+s.Text[v.name])
+		text := s.Text[v.name]
+		if v.name == targetsVariable {
+			text = targetsText(s.Targets, func(url string) string { return url })
+		}
+		environment = append(environment, v.name+"="+text)
 	}
-	return flags
+	return environment
 }
 
 func quoteEmpty(s string) string {
@@ -185,6 +195,7 @@ func FromText(given map[string]string) (Settings, error) {
 		}
 		s.Text[v.name] = text
 	}
+	s.Text[targetsVariable] = targetsText(s.Targets, plain.URL)
 	return s, s.checkTogether()
 }
 

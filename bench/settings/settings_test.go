@@ -148,19 +148,42 @@ func TestFlagsGoBeforeTheEnvironment(t *testing.T) {
 	}
 }
 
-func TestFlagsGiveTheSameSettings(t *testing.T) {
-	want, err := FromText(map[string]string{"PROFILE": "quick", "TARGETS": "raw,own=https://h:1/p/{piece}", "LINKS": "1gbit/40ms/0.1%,none"})
+func TestEnvironmentGivesTheSameSettings(t *testing.T) {
+	want, err := FromText(map[string]string{"PROFILE": "quick", "TARGETS": "raw,own=https://user:secret@h:1/p/{piece}?token=secret", "LINKS": "1gbit/40ms/0.1%,none"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	AddFlags(flags)
-	if err := flags.Parse(want.Flags()); err != nil {
-		t.Fatal(err)
+	for _, variable := range want.Environment() {
+		name, value, _ := strings.Cut(variable, "=")
+		t.Setenv(name, value)
 	}
-	got, err := Load(flags)
+	got, err := Load(nil)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Error(err, diff)
+	}
+}
+
+func TestSecretsOfTargetsAreNotShown(t *testing.T) {
+	s, err := FromText(map[string]string{"TARGETS": "raw, own=https://user:secret@h:1/p/{piece}?token=secret"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := s.Text["TARGETS"], "raw,own=https://***@h:1/p/{piece}?token=***"; got != want || s.Targets[1].URL != "https://user:secret@h:1/p/{piece}?token=secret" {
+		t.Errorf("shown %s, want %s; target %+v", got, want, s.Targets[1])
+	}
+	for _, wrong := range []string{
+		s.Text["TARGETS"],
+		"own=http://user:secret@h/p",
+		"own=http://user:sec,secret@h/{piece}",
+		"own=http://user:sec/secret@h/{piece}",
+		"http://user:secret@h/{piece}",
+		"user:secret@h",
+		"own=http://h/p?token=secret",
+		"own=ftp://secret@h/{piece}",
+	} {
+		if _, err := FromText(map[string]string{"TARGETS": wrong}); err == nil || strings.Contains(err.Error(), "sec") {
+			t.Errorf("%s: %v", wrong, err)
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"piecebench/netem/link"
 	"piecebench/piece/bytesize"
 	"piecebench/piece/dataset"
+	"piecebench/plain"
 )
 
 // variables is the table of every variable, in the order that help shows them.
@@ -20,7 +21,7 @@ var variables = []variable{
 	{"CONCURRENCY", "1000", "clients: one number sweeps 1, 10, 100, ... up to and including it; a list is exactly that; /full:1,8 adds a mode's own", parseConcurrency},
 	{"LINKS", "1gbit/40ms,10gbit/40ms", "links: rate/delay[/loss], or none", parseLinks},
 	{"MODES", "full,1MiB,10MiB,100MiB", "requests: full (the whole piece) or a range size", parseModes},
-	{"TARGETS", "raw,gateway", "the lab's targets, and/or name=http://host/piece/{piece}", parseTargets},
+	{targetsVariable, "raw,gateway", "the lab's targets, and/or name=http://host/piece/{piece}", parseTargets},
 	{"DURATION", "10s", "the measured window of a cell; where REQUESTS is a number, the most it may last", func(s *Settings, v string) (err error) {
 		s.Duration, err = parseDuration(v, time.Second, 24*time.Hour)
 		return err
@@ -202,10 +203,28 @@ func parseMode(text string) (Mode, error) {
 	return Mode{Name: bytesize.String(n), Length: n}, nil
 }
 
+const targetsVariable = "TARGETS"
+
 // Target is one server that is measured.
 type Target struct {
 	Name string
-	URL  string // with {piece} in place of the piece CID; empty for a target of the lab
+	// URL has {piece} in place of the piece CID; it is empty for a target of the
+	// lab. It may hold secrets: what is shown or kept of it is plain.URL.
+	URL string
+}
+
+// targetsText is the value of TARGETS that gives the targets, each URL as show
+// returns it.
+func targetsText(targets []Target, show func(string) string) string {
+	var fields []string
+	for _, t := range targets {
+		field := t.Name
+		if t.URL != "" {
+			field += "=" + show(t.URL)
+		}
+		fields = append(fields, field)
+	}
+	return strings.Join(fields, ",")
 }
 
 // PiecePlaceholder stands for the piece CID in a target's URL.
@@ -219,12 +238,15 @@ func parseTargets(s *Settings, text string) error {
 	for _, field := range strings.Split(text, ",") {
 		name, address, own := strings.Cut(strings.TrimSpace(field), "=")
 		if !targetName.MatchString(name) {
-			return fmt.Errorf("target name %q: want letters, digits, '.', '_' or '-', 40 at most", name)
+			return fmt.Errorf("target name %q: want letters, digits, '.', '_' or '-', 40 at most", plain.URL(name))
 		}
 		if own {
 			u, err := url.Parse(address)
 			if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || !strings.Contains(address, PiecePlaceholder) {
 				return fmt.Errorf("target %s: want %s=http://host/piece/%s", name, name, PiecePlaceholder)
+			}
+			if strings.Contains(address, plain.Hidden) {
+				return fmt.Errorf("target %s: %s stands for what is not recorded: give the user and password, or the query, anew", name, plain.Hidden)
 			}
 		} else if !slices.Contains(LabTargets, name) {
 			return fmt.Errorf("target %s: the lab has %s; another server is name=http://host/piece/%s", name, strings.Join(LabTargets, " and "), PiecePlaceholder)

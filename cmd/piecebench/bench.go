@@ -88,7 +88,8 @@ func sweepIn(ctx context.Context, l lab.Lab, s settings.Settings, cfg lab.Config
 	if err != nil {
 		return err
 	}
-	child := l.Command(append([]string{self, "run", "--manifest", filepath.Join(cfg.Data, manifestName)}, s.Flags()...)...)
+	child := l.Command(self, "run", "--manifest", filepath.Join(cfg.Data, manifestName))
+	child.Env = append(child.Env, s.Environment()...)
 	child.Stdout, child.Stderr = os.Stdout, os.Stderr
 	if err := child.Start(); err != nil {
 		return err

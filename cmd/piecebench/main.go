@@ -18,6 +18,7 @@ import (
 type problem struct{ error }
 
 func main() {
+	hideSecrets()
 	root := &cobra.Command{
 		Use:           "piecebench",
 		Short:         "Measures how well a piece gateway serves retrievals",

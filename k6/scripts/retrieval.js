@@ -5,7 +5,7 @@
 //     -e MODE=1MiB -e CONCURRENCY=10 k6/scripts/retrieval.js
 //
 // Environment variable, default:
-//   URL          required; {piece} stands for the piece CID v1
+//   URL          required; {piece} stands for the piece CID v1. User and password in it are sent as a header (Basic)
 //   MANIFEST     required; path of the dataset's pieces.json
 //   MODE         full   whole pieces, or the size of the ranges (1MiB)
 //   CONCURRENCY  10     clients; their starts are spread over half the warm-up

@@ -5,14 +5,17 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
 	"piecebench/netem/link"
+	"piecebench/plain"
 )
 
 // Client is an agent. Its methods may be called concurrently.
@@ -63,6 +66,12 @@ func (c *Client) Sockets(ctx context.Context, port int) (Sockets, error) {
 // a link with: put the agent's address on the shaped network before it.
 func BlobPath(n int64) string { return "/blob?bytes=" + strconv.FormatInt(n, 10) }
 
+// The most that is read of an answer, and of one that says what is wrong, in bytes.
+const (
+	maxAnswer  = 16 << 20
+	maxMessage = 4 << 10
+)
+
 func (c *Client) do(ctx context.Context, method, path string, in, out any) error {
 	var body io.Reader
 	if in != nil {
@@ -78,15 +87,18 @@ func (c *Client) do(ctx context.Context, method, path string, in, out any) error
 	}
 	res, err := c.HTTP.Do(req)
 	if err != nil {
+		if of := (*url.Error)(nil); errors.As(err, &of) { // which quotes the URL, and what is secret in it
+			err = of.Err
+		}
 		return fmt.Errorf("netem-agent does not answer: %w", err)
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
-		line, _ := io.ReadAll(io.LimitReader(res.Body, 4096))
-		return fmt.Errorf("netem-agent: %s %s%s: %s: %s", method, c.base, path, res.Status, strings.TrimSpace(string(line)))
+		line, _ := io.ReadAll(io.LimitReader(res.Body, maxMessage))
+		return fmt.Errorf("netem-agent: %s %s%s: %s: %s", method, plain.URL(c.base), path, plain.Line(res.Status), plain.Clip(strings.TrimSpace(string(line)), maxMessage))
 	}
-	if err := json.NewDecoder(res.Body).Decode(out); err != nil {
-		return fmt.Errorf("netem-agent: %s %s%s: the answer is not what was expected: %w", method, c.base, path, err)
+	if err := json.NewDecoder(io.LimitReader(res.Body, maxAnswer)).Decode(out); err != nil {
+		return fmt.Errorf("netem-agent: %s %s%s: the answer is not what was expected: %w", method, plain.URL(c.base), path, err)
 	}
 	return nil
 }
