@@ -88,6 +88,10 @@ func startEngine(t *testing.T, data string) engine {
 			t.Fatalf("dockerd does not answer: see %s", log.Name())
 		}
 	}
+	// What a test that was killed has left in the folder data.
+	e.must(t, "docker", "container", "prune", "--force")
+	e.must(t, "docker", "network", "prune", "--force")
+	e.must(t, "docker", "volume", "prune", "--force")
 	return e
 }
 
