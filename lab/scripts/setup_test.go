@@ -1,0 +1,79 @@
+package scripts_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// lacking is a host without nginx: /usr/sbin has nothing. Its apt-get notes
+// whether services may start while it installs.
+func lacking(t *testing.T, install string) (h *host, policy string) {
+	h = newHost(t)
+	sbin := filepath.Join(t.TempDir(), "sbin")
+	if err := os.Mkdir(sbin, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	h.over["/usr/sbin"] = sbin
+	h.stub("apt-get", `[ "$1" = install ] || exit 0
+/usr/sbin/policy-rc.d; echo $? >"$STUBS/policy"
+`+install)
+	for _, program := range []string{"ip", "tc", "sysctl", "setpriv", "prometheus", "npm"} {
+		h.stub(program, "")
+	}
+	return h, filepath.Join(sbin, "policy-rc.d")
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func TestAnInterruptedSetupLetsServicesStartAgain(t *testing.T) {
+	for _, signal := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGALRM} {
+		h, policy := lacking(t, hang)
+		s := h.start("scripts/setup")
+		h.await(h.note("reached"))
+		s.signal(signal)
+		if code := s.code(); code == 0 || code == 99 {
+			t.Errorf("%v: exit code %d: %s", signal, code, &s.said)
+		}
+		if got := h.read(h.note("policy")); got != "101" {
+			t.Errorf("while it installs, policy-rc.d says %s, want 101", got)
+		}
+		if exists(policy) {
+			t.Errorf("%v leaves policy-rc.d", signal)
+		}
+	}
+}
+
+func TestASetupAfterOneThatWasKilledRemovesWhatThatLeft(t *testing.T) {
+	h, policy := lacking(t, hang)
+	s := h.start("scripts/setup")
+	h.await(h.note("reached"))
+	s.signal(syscall.SIGKILL)
+	s.code()
+	if !exists(policy) {
+		t.Fatal("a setup that is killed leaves nothing, so that this test shows nothing")
+	}
+	h.stub("nginx", "") // nothing is missing any more
+	if s := h.start("scripts/setup"); s.code() != 0 || exists(policy) {
+		t.Errorf("the next setup leaves policy-rc.d: %s", &s.said)
+	}
+}
+
+func TestSetupKeepsThePolicyOfTheHost(t *testing.T) {
+	h, policy := lacking(t, "")
+	const own = "#!/bin/sh\nexit 101\n"
+	h.write(policy, own)
+	for range 2 { // the second as after one that was killed
+		if s := h.start("scripts/setup"); s.code() != 0 {
+			t.Errorf("%s", &s.said)
+		}
+		if !exists(policy) || h.read(policy) != strings.TrimSpace(own) {
+			t.Error("the host's own policy-rc.d is gone")
+		}
+	}
+}
