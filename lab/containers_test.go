@@ -41,6 +41,17 @@ func TestContainersAreThisLab(t *testing.T) {
 	for _, port := range []int{nginxPort, gatewayPort, agentPort} {
 		want(fmt.Sprintf("http://127.0.0.1:%d/healthz", port), "a port of the native lab")
 	}
+	// Each service has the environment that keeps Docker's proxies out.
+	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
+		want("\n  "+name+": \"\"\n", "a proxy that Docker gives to every container")
+	}
+	want("\nx-confined: &confined\n  environment: *direct\n", "services without an environment of their own")
+	for block := range strings.SplitSeq(string(data), "    environment:\n") {
+		if first, _, _ := strings.Cut(block, "\n"); strings.HasPrefix(first, "      ") && first != "      <<: *direct" && first != "      <<: *variables" {
+			t.Errorf("docker-compose.yml: an environment begins with %q, and not with *direct, so that Docker's proxies come in", first)
+		}
+	}
+	want("\nx-variables: &variables\n  <<: *direct\n", "services with the variables of a run")
 	want("retention.time="+retentionTime+"\n", "how long Prometheus keeps runs")
 	want("retention.size="+retentionSize+"\n", "how much of them Prometheus keeps")
 }

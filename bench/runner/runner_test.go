@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/spf13/pflag"
@@ -36,8 +37,33 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			return 2
 		}
+		defer proxied()()
 		return m.Run()
 	}))
+}
+
+// throughProxy counts the requests that a proxy gets which the environment names.
+var throughProxy atomic.Int64
+
+// proxied sets the environment: Go reads it once, and uses the proxy for no address
+// of the loopback.
+func proxied() (stop func()) {
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		throughProxy.Add(1)
+		w.WriteHeader(http.StatusBadGateway)
+	}))
+	for _, name := range []string{"HTTP_PROXY", "http_proxy"} {
+		os.Setenv(name, proxy.URL)
+	}
+	return proxy.Close
+}
+
+func TestATargetIsNotAskedThroughAProxy(t *testing.T) {
+	b := newBed(t)
+	b.target = "mine=http://piecebench.invalid/piece/{piece}"
+	if err := b.sweep(); err == nil || !strings.Contains(err.Error(), "does not answer") || throughProxy.Load() != 0 {
+		t.Errorf("%v, and %d requests through the proxy", err, throughProxy.Load())
+	}
 }
 
 // bed is a server of pieces, and what a sweep over it needs.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/prometheus/procfs"
+
+	"piecebench/direct"
 )
 
 // sample is what a process holds.
@@ -31,7 +33,8 @@ func look(pid int, api string) (s sample, err error) {
 	if s.descriptors, err = p.FileDescriptorsLen(); err != nil {
 		return s, err
 	}
-	resp, err := http.Get("http://" + api + "/debug/pprof/goroutine?debug=1")
+	client := http.Client{Transport: direct.Transport()}
+	resp, err := client.Get("http://" + api + "/debug/pprof/goroutine?debug=1")
 	if err != nil {
 		return s, err
 	}
