@@ -6,6 +6,7 @@ import (
 	"io"
 	"os/exec"
 	"strings"
+	"syscall"
 )
 
 // commands runs the system's own tools and logs each as a line that a person
@@ -23,6 +24,8 @@ func (c commands) output(argv ...string) (string, error) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	// A terminal's Ctrl-C is for this program, which then still has commands to run.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Run(); err != nil {
 		said := strings.TrimSpace(stderr.String())
 		if said == "" {

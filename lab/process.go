@@ -3,6 +3,7 @@ package lab
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/user"
@@ -174,12 +175,12 @@ func (l Lab) stop(c commands, namespace string) error {
 
 // processesIn returns the processes in a network namespace, this one left out.
 func processesIn(namespace string) ([]int, error) {
-	out, err := exec.Command("ip", "netns", "pids", namespace).Output()
+	out, err := commands{io.Discard}.output("ip", "netns", "pids", namespace)
 	if err != nil {
-		return nil, fmt.Errorf("ip netns pids %s: %w", namespace, err)
+		return nil, err
 	}
 	var pids []int
-	for _, field := range strings.Fields(string(out)) {
+	for _, field := range strings.Fields(out) {
 		pid, err := strconv.Atoi(field)
 		if err != nil {
 			return nil, fmt.Errorf("ip netns pids %s: %w", namespace, err)

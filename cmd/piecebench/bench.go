@@ -4,14 +4,15 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/signal"
 	"path/filepath"
+	"runtime"
 	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"piecebench/bench/settings"
+	"piecebench/ending"
 	"piecebench/lab"
 	"piecebench/piece/dataset"
 )
@@ -60,7 +61,7 @@ func benchCommand() *cobra.Command {
 		if err := lab.CheckHost(); err != nil {
 			return err
 		}
-		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+		ctx, stop := ending.Context(cmd.Context())
 		defer stop()
 		if _, err := dataset.Create(ctx, full.Data, s.Dataset, os.Stderr); err != nil {
 			if ctx.Err() != nil {
@@ -77,7 +78,11 @@ func benchCommand() *cobra.Command {
 		if err := errors.Join(l.Down(), l.Up(full, os.Stderr)); err != nil {
 			return err
 		}
-		return errors.Join(sweepIn(ctx, l, s, full), l.Down())
+		swept := sweepIn(ctx, l, s, full)
+		if err := l.Down(); err != nil {
+			return err // the sweep has said its own already
+		}
+		return swept
 	}
 	return cmd
 }
@@ -91,11 +96,25 @@ func sweepIn(ctx context.Context, l lab.Lab, s settings.Settings, cfg lab.Config
 	child := l.Command(self, "run", "--manifest", filepath.Join(cfg.Data, manifestName))
 	child.Env = append(child.Env, s.Environment()...)
 	child.Stdout, child.Stderr = os.Stdout, os.Stderr
+	// It ends as after Ctrl-C when this process is killed: that signal comes when
+	// the thread ends that started it.
+	child.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if ctx.Err() != nil {
+		return errBeforeSweep
+	}
 	if err := child.Start(); err != nil {
 		return err
 	}
 	// A terminal's Ctrl-C reaches the child as well; a second signal changes
 	// nothing there.
 	defer context.AfterFunc(ctx, func() { _ = child.Process.Signal(syscall.SIGTERM) })()
-	return exitAs(child.Wait())
+	err = child.Wait()
+	if ctx.Err() != nil && !child.ProcessState.Exited() {
+		return errBeforeSweep // it was not yet listening to signals
+	}
+	return exitAs(err)
 }
+
+var errBeforeSweep = problem{errors.New("interrupted before the sweep began: nothing to keep")}

@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"piecebench/bench/settings"
+	"piecebench/ending"
 	"piecebench/piece/commp"
 	"piecebench/piece/dataset"
 
@@ -47,9 +46,9 @@ func datasetCreate(dir *string) *cobra.Command {
 	return c
 }
 
-// interruptible runs f with a context that SIGINT and SIGTERM cancel.
+// interruptible runs f with a context that a signal cancels.
 func interruptible(f func(context.Context) error) error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := ending.Context(context.Background())
 	defer stop()
 	err := f(ctx)
 	if err != nil && ctx.Err() != nil {

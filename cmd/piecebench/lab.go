@@ -1,14 +1,17 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"piecebench/ending"
 	"piecebench/lab"
 )
 
@@ -36,8 +39,13 @@ func labCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			ctx, stop := ending.Context(context.Background())
+			defer stop()
 			if err := l.Up(full, os.Stderr); err != nil {
 				return err
+			}
+			if ctx.Err() != nil {
+				return errors.Join(problem{errors.New("interrupted: the lab is removed again")}, l.Down())
 			}
 			return printLab(l)
 		})}
@@ -58,9 +66,12 @@ func labCommand() *cobra.Command {
 			if !l.Exists() {
 				return fmt.Errorf("lab %s is not up: bring it up with: piecebench lab up --name %s", l.Name, l.Name)
 			}
-			child := l.Command(args...)
-			child.Stdin, child.Stdout, child.Stderr = os.Stdin, os.Stdout, os.Stderr
-			return exitAs(child.Run())
+			// Signals for this process are then the command's.
+			inside := l.Command(args...)
+			if inside.Err != nil {
+				return inside.Err
+			}
+			return syscall.Exec(inside.Path, inside.Args, inside.Env)
 		})}
 	forward := &cobra.Command{Use: "forward ADDRESS", Hidden: true, Short: "Forward what connects to descriptor 3: the lab runs it", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error { return lab.Forward(args[0]) }}
