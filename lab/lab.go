@@ -12,6 +12,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
+
+	"piecebench/netem/client"
 )
 
 // Addresses inside a lab, from the range that RFC 2544 sets aside for
@@ -74,8 +78,17 @@ func (l Lab) Environment() []string {
 // Environment added to this process's.
 func (l Lab) Command(argv ...string) *exec.Cmd {
 	cmd := exec.Command("ip", append([]string{"netns", "exec", l.ClientNamespace()}, argv...)...)
-	cmd.Env = append(os.Environ(), l.Environment()...)
+	cmd.Env = append(withoutToken(os.Environ()), l.Environment()...)
 	return cmd
+}
+
+// withoutToken leaves out the token of another host's link agent: the lab's, which
+// nobody outside reaches, wants none.
+func withoutToken(environment []string) []string {
+	return slices.DeleteFunc(environment, func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return name == client.TokenVariable || name == client.TokenFileVariable
+	})
 }
 
 // All returns every lab of which anything is there.

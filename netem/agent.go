@@ -25,6 +25,8 @@ type Agent struct {
 	backend backend
 	reason  string
 	spec    link.Spec
+	lease   *lease // nil: the link stays until it is changed
+	closed  bool
 	lock    net.Listener
 }
 
@@ -39,10 +41,9 @@ func Open(deviceName, backendName string, log io.Writer) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Abstract sockets belong to the network namespace, and go with the process.
-	lock, err := net.Listen("unix", "@piecebench-netem-agent")
+	lock, err := takeNamespace()
 	if err != nil {
-		return nil, fmt.Errorf("another netem-agent runs in this network namespace (%w): stop it first", err)
+		return nil, err
 	}
 	a, err := open(deviceName, backendName, log)
 	if err != nil {
@@ -54,18 +55,19 @@ func Open(deviceName, backendName string, log io.Writer) (*Agent, error) {
 }
 
 func open(deviceName, backendName string, log io.Writer) (*Agent, error) {
-	d, err := openDevice(commands{log}, deviceName)
+	c := commands{log}
+	d, err := openDevice(c, deviceName)
 	if err != nil {
 		return nil, err
 	}
 	if err := d.refuseForeign(); err != nil {
 		return nil, err
 	}
-	if d.dirty() {
-		fmt.Fprintf(log, "# an agent was killed here: putting back what it changed\n")
+	if err := restoreLeft(c); err != nil {
+		return nil, err
 	}
-	if err := (&userspace{device: d}).restore(); err != nil {
-		return nil, fmt.Errorf("clean up after an agent that was killed: %w", err)
+	if d, err = openDevice(c, deviceName); err != nil { // as it is without what was left
+		return nil, err
 	}
 	b, reason, err := openBackend(backendName, d)
 	if err != nil {
@@ -92,15 +94,20 @@ func checkEnvironment() error {
 	return nil
 }
 
-// Set changes the link, and returns it as the kernel reports it. When it fails,
-// the link is what it was before, as far as that can still be set.
-func (a *Agent) Set(spec link.Spec) (client.State, error) {
+// Set changes the link for as long as it is not changed again or, with a lease
+// that is not 0, as long as that is renewed. It returns the link as the kernel
+// reports it. When it fails, the link is what it was before, as far as that can
+// still be set.
+func (a *Agent) Set(spec link.Spec, lease time.Duration) (client.State, error) {
 	spec.Delay = spec.Delay.Round(time.Microsecond)
 	if err := spec.Validate(); err != nil {
 		return client.State{}, badSettingError{err}
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.closed { // a request that waited here while the agent ended
+		return client.State{}, errors.New("the agent has ended")
+	}
 	if err := a.backend.set(spec); err != nil {
 		err = fmt.Errorf("set link %s: %w", spec, err)
 		if back := a.backend.set(a.spec); back != nil {
@@ -109,6 +116,7 @@ func (a *Agent) Set(spec link.Spec) (client.State, error) {
 		return client.State{}, err
 	}
 	a.spec = spec
+	a.lend(lease)
 	return a.state()
 }
 
@@ -122,6 +130,9 @@ func (a *Agent) State() (client.State, error) {
 func (a *Agent) state() (client.State, error) {
 	state, err := a.backend.state()
 	state.Backend, state.BackendReason, state.Device = a.backend.name(), a.reason, a.device.iface
+	if a.lease != nil {
+		state.Lease, state.LeaseS = a.lease.id, a.lease.length.Seconds()
+	}
 	return state, err
 }
 
@@ -136,6 +147,8 @@ func (a *Agent) Healthy() error {
 func (a *Agent) Close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.closed = true
+	a.lend(0)
 	return errors.Join(a.backend.restore(), a.lock.Close())
 }
 

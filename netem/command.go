@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // commands runs the system's tools, and writes each one that changes something
@@ -49,6 +51,8 @@ func query(into any, argv ...string) error {
 func output(argv ...string) ([]byte, error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), "LC_ALL=C")
+	// A terminal's Ctrl-C is for the agent, which then still has commands to run.
+	cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint
 	text, err := cmd.Output()

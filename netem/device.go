@@ -62,9 +62,6 @@ func openDevice(c commands, name string) (*device, error) {
 	return d, nil
 }
 
-// dirty reports whether there is something to put back.
-func (d *device) dirty() bool { return len(d.found) > 0 }
-
 // setSysctl changes a sysctl unless it has the value already, and notes what it was.
 func (d *device) setSysctl(name, value string) error {
 	old, err := readSysctl(name)

@@ -3,6 +3,7 @@ package netem
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -160,11 +161,13 @@ func (l *testLab) start(backend string, args ...string) *testAgent {
 // stop ends the agent with a signal and waits for it.
 func (a *testAgent) stop(signal os.Signal) {
 	a.lab.t.Helper()
-	if err := a.cmd.Process.Signal(signal); err != nil {
+	if err := a.cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		a.lab.t.Fatal(err)
 	}
-	for a.cmd.Process.Signal(unix.Signal(0)) == nil {
-		time.Sleep(5 * time.Millisecond)
+	for deadline := time.Now().Add(20 * time.Second); a.cmd.Process.Signal(unix.Signal(0)) == nil; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			a.lab.t.Fatalf("the agent does not end after %v", signal)
+		}
 	}
 }
 
@@ -186,7 +189,10 @@ func (a *testAgent) set(notation string) client.State {
 
 // client returns a client whose connections come from the clients' namespace.
 func (l *testLab) client(addr string) *client.Client {
-	c := client.New("http://" + addr)
+	c, err := client.New("http://"+addr, "")
+	if err != nil {
+		l.t.Fatal(err)
+	}
 	c.HTTP.Transport = &http.Transport{
 		DialContext: func(context.Context, string, string) (net.Conn, error) { return l.dial(addr, 5*time.Second) },
 	}

@@ -69,6 +69,7 @@ func (s shape) netem() []string {
 
 // qdisc is one line of tc -s -r -j qdisc show.
 type qdisc struct {
+	Dev     string `json:"dev"` // only where no device was asked for
 	Kind    string `json:"kind"`
 	Handle  string `json:"handle"`
 	Root    bool   `json:"root"`
@@ -91,11 +92,18 @@ type qdisc struct {
 	Backlog    int64 `json:"backlog"`
 }
 
-// Handles of the agent's qdiscs. The kernel's own default qdiscs have 0:.
+// Handles of the agent's qdiscs, which nobody else is likely to choose: those
+// that an agent left when it was killed are known by them. The kernel's own
+// default qdiscs have 0:.
 const (
-	rootHandle  = "1:"
-	childHandle = "2:"
+	rootHandle  = "9100:"
+	childHandle = "9101:"
 )
+
+// ours says whether an agent made a root qdisc.
+func (q qdisc) ours() bool {
+	return q.Handle == rootHandle && (q.Kind == "tbf" || q.Kind == "netem")
+}
 
 // qdiscs returns the root qdisc of a device and its child, nil where there is none.
 func (d *device) qdiscs() (root, child *qdisc, err error) {
@@ -120,7 +128,7 @@ func (d *device) refuseForeign() error {
 	if err != nil {
 		return err
 	}
-	if root == nil || root.Handle == rootHandle && (root.Kind == "tbf" || root.Kind == "netem") {
+	if root == nil || root.ours() {
 		return nil
 	}
 	return fmt.Errorf("device %s has a qdisc of somebody else (%s %s): remove it with tc qdisc del dev %s root, or name another device",

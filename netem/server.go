@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -39,11 +40,20 @@ func Handler(a *Agent, ports []int, further ...prometheus.Collector) (http.Handl
 	})
 	mux.HandleFunc("PUT /link", func(w http.ResponseWriter, r *http.Request) {
 		answer(w, func() (client.State, error) {
-			spec, err := decodeSetting(r.Body)
+			spec, lease, err := decodeSetting(r.Body)
 			if err != nil {
 				return client.State{}, err
 			}
-			return a.Set(spec)
+			return a.Set(spec, lease)
+		})
+	})
+	mux.HandleFunc("PUT /lease", func(w http.ResponseWriter, r *http.Request) {
+		answer(w, func() (client.State, error) {
+			id, length, err := decodeRenewal(r.Body)
+			if err != nil {
+				return client.State{}, err
+			}
+			return a.Renew(id, length)
 		})
 	})
 	mux.HandleFunc("GET /procs", func(w http.ResponseWriter, _ *http.Request) {
@@ -70,27 +80,55 @@ func Handler(a *Agent, ports []int, further ...prometheus.Collector) (http.Handl
 	return mux, nil
 }
 
-// decodeSetting reads a complete setting: a field left out would be a guess.
-func decodeSetting(body io.Reader) (link.Spec, error) {
-	var in struct {
-		RateBits *int64   `json:"rate_bits"`
-		DelayMs  *float64 `json:"delay_ms"`
-		Loss     *float64 `json:"loss"`
-	}
-	const example = `send {"rate_bits":1000000000,"delay_ms":40,"loss":0}`
+// decode reads a JSON body that has no field but those of in.
+func decode(body io.Reader, in any, what, example string) error {
 	decoder := json.NewDecoder(io.LimitReader(body, 4096))
 	decoder.DisallowUnknownFields()
-	err := decoder.Decode(&in)
+	err := decoder.Decode(in)
 	if err == nil && decoder.More() {
 		err = errors.New("something follows it")
 	}
 	if err != nil {
-		return link.None, badSettingError{fmt.Errorf("the body is not a link setting: %w: %s", err, example)}
+		return badSettingError{fmt.Errorf("the body is not a %s: %w: %s", what, err, example)}
+	}
+	return nil
+}
+
+// decodeSetting reads a complete setting, of which only the lease may be left
+// out: any other field would be a guess.
+func decodeSetting(body io.Reader) (link.Spec, time.Duration, error) {
+	var in struct {
+		RateBits *int64   `json:"rate_bits"`
+		DelayMs  *float64 `json:"delay_ms"`
+		Loss     *float64 `json:"loss"`
+		LeaseS   float64  `json:"lease_s"`
+	}
+	const example = `send {"rate_bits":1000000000,"delay_ms":40,"loss":0}`
+	if err := decode(body, &in, "link setting", example); err != nil {
+		return link.None, 0, err
 	}
 	if in.RateBits == nil || in.DelayMs == nil || in.Loss == nil {
-		return link.None, badSettingError{errors.New("the link setting is not complete: " + example)}
+		return link.None, 0, badSettingError{errors.New("the link setting is not complete: " + example)}
 	}
-	return client.Setting{RateBits: *in.RateBits, DelayMs: *in.DelayMs, Loss: *in.Loss}.Spec(), nil
+	lease, err := leaseLength(in.LeaseS)
+	return client.Setting{RateBits: *in.RateBits, DelayMs: *in.DelayMs, Loss: *in.Loss}.Spec(), lease, err
+}
+
+func decodeRenewal(body io.Reader) (id string, length time.Duration, err error) {
+	var in client.Renewal
+	if err := decode(body, &in, "renewal of a lease", `send {"lease":"...","lease_s":60}, or 0 seconds to end it`); err != nil {
+		return "", 0, err
+	}
+	length, err = leaseLength(in.LeaseS)
+	return in.Lease, length, err
+}
+
+func leaseLength(seconds float64) (time.Duration, error) {
+	length := time.Duration(seconds * float64(time.Second))
+	if seconds < 0 || seconds > maxLease.Seconds() || seconds > 0 && length == 0 {
+		return 0, badSettingError{fmt.Errorf("lease_s is %g: want seconds up to %.0f, or 0 for none", seconds, maxLease.Seconds())}
+	}
+	return length, nil
 }
 
 func answer[T any](w http.ResponseWriter, get func() (T, error)) {
@@ -105,7 +143,7 @@ func answer[T any](w http.ResponseWriter, get func() (T, error)) {
 }
 
 // fail answers 400 for what is wrong everywhere, 409 for what this machine
-// cannot do, and 500 for what went wrong.
+// cannot do, 410 for a lease that has ended, and 500 for what went wrong.
 func fail(w http.ResponseWriter, err error) {
 	status := http.StatusInternalServerError
 	var bad badSettingError
@@ -114,6 +152,8 @@ func fail(w http.ResponseWriter, err error) {
 		status = http.StatusBadRequest
 	case errors.Is(err, errNoLoss):
 		status = http.StatusConflict
+	case errors.Is(err, errLeaseGone):
+		status = http.StatusGone
 	}
 	http.Error(w, strings.ReplaceAll(err.Error(), "\n", "; "), status)
 }

@@ -71,7 +71,7 @@ func (l *testLab) startLoadFrom(addr string, flows int) *load {
 		l.t.Fatal(err)
 	}
 	for _, conn := range ld.conns {
-		fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", client.BlobPath(1<<40))
+		fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\n\r\n", client.BlobPath(1<<40), addr)
 		ld.wait.Go(func() { discard(conn, &ld.bytes) })
 	}
 	l.t.Cleanup(ld.stop)

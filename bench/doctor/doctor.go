@@ -47,6 +47,7 @@ var checks = []check{
 	{"conntrack", conntrack},
 	{"descriptors", descriptors},
 	{"labs", labs},
+	{"link agent", linkAgent},
 	{"cpus", cpus},
 	{"governor", governor},
 	{"clock source", clockSource},

@@ -36,6 +36,7 @@ func soundHost(t *testing.T, given map[string]string) *Host {
 		Run:      func(...string) (string, error) { return "", errors.New("not here") },
 		Isolated: func(...string) error { return nil },
 		Labs:     func() ([]Lab, error) { return nil, nil },
+		Shaped:   func() ([]string, bool, error) { return nil, false, nil },
 		ReadSpeed: func(string) (float64, error) {
 			return 2e9, nil
 		},
@@ -157,6 +158,9 @@ func TestChecks(t *testing.T) {
 		{check: "labs", name: "one that is up", host: havingLab(Lab{"default", true}), severity: Note, evidence: "default", mend: "make down"},
 		{check: "labs", name: "one that crashed", host: havingLab(Lab{"default", true}, Lab{"bench", false}), severity: Distorts, evidence: "lab bench is there in part", mend: "make down"},
 
+		{check: "link agent", name: "one that runs", host: shapes(true), severity: Note, evidence: "shapes eth1"},
+		{check: "link agent", name: "one that was killed", host: shapes(false), severity: Distorts, evidence: "left its link on eth1", mend: "netem-agent --restore"},
+
 		{check: "cpus", name: "two", host: func(h *Host) { h.CPUs = 2 }, severity: Distorts, evidence: "2 CPUs", mend: "4 CPUs"},
 		{check: "governor", name: "one CPU", files: map[string]string{"sys/devices/system/cpu/cpu3/cpufreq/scaling_governor": "powersave\n"}, severity: Distorts, evidence: "1 of 8 CPUs have the frequency governor powersave", mend: "echo performance"},
 		{check: "clock source", name: "hpet", files: map[string]string{"sys/devices/system/clocksource/clocksource0/current_clocksource": "hpet\n"}, severity: Distorts, evidence: "hpet",
@@ -223,6 +227,10 @@ func lacking(kinds ...string) func(*Host) {
 
 func havingLab(there ...Lab) func(*Host) {
 	return func(h *Host) { h.Labs = func() ([]Lab, error) { return there, nil } }
+}
+
+func shapes(running bool) func(*Host) {
+	return func(h *Host) { h.Shaped = func() ([]string, bool, error) { return []string{"eth1"}, running, nil } }
 }
 
 func TestTheWorstDecides(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	"piecebench/bench/plan"
 	"piecebench/bench/settings"
 	"piecebench/lab"
+	"piecebench/netem"
 )
 
 // Host is the machine that is examined, and the run that it is to do. All
@@ -35,10 +36,11 @@ type Host struct {
 
 	LookPath  func(program string) (string, error)
 	Run       func(argv ...string) (stdout string, err error)
-	Isolated  func(argv ...string) error                       // runs in a network namespace of its own, which goes with it
-	Labs      func() ([]Lab, error)                            // that are there
-	ReadSpeed func(path string) (bytesPerS float64, err error) // past the page cache
-	Pause     func()                                           // between two looks at what processes do
+	Isolated  func(argv ...string) error                         // runs in a network namespace of its own, which goes with it
+	Labs      func() ([]Lab, error)                              // that are there
+	Shaped    func() (devices []string, running bool, err error) // by a link agent of this namespace, and whether it runs
+	ReadSpeed func(path string) (bytesPerS float64, err error)   // past the page cache
+	Pause     func()                                             // between two looks at what processes do
 
 	engine *string  // why containers cannot be used; empty if they can
 	sample *cpuTime // what CPUs did during a pause
@@ -57,7 +59,7 @@ func This(s settings.Settings, data string, prometheusPort, grafanaPort int) *Ho
 	return &Host{
 		Settings: s, Data: data, PrometheusPort: prometheusPort, GrafanaPort: grafanaPort,
 		Root: "/", UID: os.Geteuid(), CPUs: goruntime.NumCPU(), Descriptors: limit.Max,
-		LookPath: exec.LookPath, Run: run, Isolated: isolated, Labs: findLabs, ReadSpeed: readSpeed,
+		LookPath: exec.LookPath, Run: run, Isolated: isolated, Labs: findLabs, Shaped: shaped, ReadSpeed: readSpeed,
 		Pause: func() { time.Sleep(time.Second) },
 	}
 }
@@ -97,6 +99,11 @@ func findLabs() ([]Lab, error) {
 		labs = append(labs, Lab{l.Name, whole})
 	}
 	return labs, err
+}
+
+func shaped() (devices []string, running bool, err error) {
+	devices, err = netem.Left()
+	return devices, netem.Running(), err
 }
 
 // native says whether make bench would run the native lab here.

@@ -159,3 +159,22 @@ func labs(h *Host) Finding {
 	}
 	return worst
 }
+
+// linkAgent looks for a device of this host that a link agent shapes, or has left
+// shaped. The lab's are in namespaces, and go with them.
+func linkAgent(h *Host) Finding {
+	if _, err := h.LookPath("tc"); err != nil {
+		return Finding{} // then none was ever shaped, and the programs are another check
+	}
+	devices, running, err := h.Shaped()
+	switch {
+	case err != nil:
+		return unknown(err)
+	case len(devices) == 0:
+		return Finding{}
+	case running:
+		return Finding{Severity: Note, Evidence: "a link agent shapes " + strings.Join(devices, ", ")}
+	}
+	return Finding{Severity: Distorts, Evidence: "a link agent was killed, and has left its link on " + strings.Join(devices, ", "),
+		Mend: "sudo bin/netem-agent --restore"}
+}

@@ -39,6 +39,7 @@ type Options struct {
 	K6         string // path of the k6 binary
 	Script     string // path of retrieval.js
 	Agent      string // URL of the link agent on the control network; empty without one
+	AgentToken string // that the link agent wants; empty for none
 	Shaped     string // URL of the link agent through the link
 	Targets    string // the lab's targets: name=URL,name=URL
 	ServerLog  string // folder of the servers' logs, copied into the run's; may be empty
@@ -50,6 +51,10 @@ type Options struct {
 // ErrInterrupted is returned, wrapped, when ctx ended before the sweep did. The
 // cells that are complete are kept.
 var ErrInterrupted = errors.New("interrupted")
+
+// linkLease is for how long the link agent keeps a link when it hears nothing of
+// the runner, which may also be because nothing gets through that link.
+const linkLease = time.Minute
 
 // Run carries out the sweep. Bad input and a bad environment are found before
 // anything is written.
@@ -66,10 +71,13 @@ func Run(ctx context.Context, s settings.Settings, o Options) error {
 	}
 	var agent *client.Client
 	if o.Agent != "" {
-		agent = client.New(o.Agent)
+		if agent, err = client.New(o.Agent, o.AgentToken); err != nil {
+			return err
+		}
 		if _, err := agent.Link(ctx); err != nil {
 			return err
 		}
+		defer agent.Keep(linkLease)()
 	} else if s.Links[0] != link.None || len(s.Links) > 1 {
 		return fmt.Errorf("LINKS=%s: no link agent here to set a link with: use make bench, or --links none", s.Text["LINKS"])
 	}
@@ -285,7 +293,9 @@ func (r *sweep) checkLink(ctx context.Context) error {
 	now.Stats, was.Stats = client.Stats{}, client.Stats{}
 	switch {
 	case now.Spec() != was.Spec():
-		return fmt.Errorf("after the cell the link was %s, not %s: the link agent was started again, or somebody else set it", now.Spec(), was.Spec())
+		return fmt.Errorf("after the cell the link was %s, not %s: the link agent was started again, heard nothing of this run for %s, or somebody else set the link", now.Spec(), was.Spec(), linkLease)
+	case now.Lease != was.Lease:
+		return fmt.Errorf("while the cell ran, somebody else set the link, to %s as well", now.Spec())
 	case now != was:
 		return fmt.Errorf("after the cell the link's burst and queues were %d B, %d B and %d packets, not %d, %d and %d: somebody else changed them",
 			now.BurstBytes, now.LimitBytes, now.NetemLimitPackets, was.BurstBytes, was.LimitBytes, was.NetemLimitPackets)

@@ -170,23 +170,7 @@ func TestAStarvedGeneratorAndALinkThatIsChanged(t *testing.T) {
 	}
 	b.up(t)
 	machine := watchOthers(t, b.cfg.Bin, b.ServerNamespace(), b.ClientNamespace())
-	var run *exec.Cmd
-	var dir string
-	var out []byte
-	var err, changed error
-	labtest.Patiently(t, func(int) string {
-		run, dir = b.sweep(t, "--targets", "raw", "--links", "200mbit/5ms", "--modes", "1KiB", "--concurrency", "100,99")
-		ctx, ended := context.WithCancel(t.Context())
-		change := make(chan error, 1)
-		go func() { change <- b.changeRateDuringCell(ctx, 2, dir) }()
-		out, err = run.CombinedOutput()
-		ended()
-		changed = <-change
-		return string(out)
-	})
-	if changed != nil {
-		t.Fatalf("%v\n%s", changed, out)
-	}
+	run, dir, out, err := b.sweepChanged(t, b.changeRate, "--targets", "raw", "--links", "200mbit/5ms", "--modes", "1KiB", "--concurrency", "100,99")
 	if run.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), "after the cell the link was 100mbit/5ms, not 200mbit/5ms") {
 		t.Errorf("a link that was changed during a cell: %v\n%s", err, out)
 	}
@@ -203,8 +187,28 @@ func TestAStarvedGeneratorAndALinkThatIsChanged(t *testing.T) {
 	}
 }
 
-// changeRateDuringCell halves the link's rate with tc once a cell's k6 has begun.
-func (b bed) changeRateDuringCell(run context.Context, number int, dir string) error {
+// sweepChanged carries out a sweep and calls change during its second cell.
+func (b bed) sweepChanged(t *testing.T, change func() error, settings ...string) (run *exec.Cmd, dir string, out []byte, err error) {
+	t.Helper()
+	var changed error
+	labtest.Patiently(t, func(int) string {
+		run, dir = b.sweep(t, settings...)
+		ctx, ended := context.WithCancel(t.Context())
+		during := make(chan error, 1)
+		go func() { during <- duringCell(ctx, 2, dir, change) }()
+		out, err = run.CombinedOutput()
+		ended()
+		changed = <-during
+		return string(out)
+	})
+	if changed != nil {
+		t.Fatalf("%v\n%s", changed, out)
+	}
+	return run, dir, out, err
+}
+
+// duringCell calls change once a cell's k6 has begun.
+func duringCell(run context.Context, number int, dir string, change func() error) error {
 	pattern := filepath.Join(dir, "logs", fmt.Sprintf("%03d-*.progress.jsonl", number))
 	for {
 		if found, err := filepath.Glob(pattern); err != nil || len(found) > 0 {
@@ -216,12 +220,41 @@ func (b bed) changeRateDuringCell(run context.Context, number int, dir string) e
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
+	return change()
+}
+
+// changeRate halves the link's rate with tc.
+func (b bed) changeRate() error {
 	argv := slices.Concat([]string{"-n", b.ServerNamespace(), "qdisc", "replace", "dev", "shaped0", "root", "handle", "1:", "tbf"},
 		[]string{"rate", "100mbit", "burst", strconv.Itoa(64 << 10), "limit", "500000"})
 	if out, err := exec.Command("tc", argv...).CombinedOutput(); err != nil {
 		return fmt.Errorf("tc: %w: %s", err, out)
 	}
 	return nil
+}
+
+// endLease has the agent restore its device, as when a runner falls silent.
+func (b bed) endLease() error {
+	script := `lease=$(curl -sSf $AGENT_URL/link | sed 's/.*"lease":"\([^"]*\)".*/\1/')
+curl -sSf -X PUT -d "{\"lease\":\"$lease\",\"lease_s\":0}" $AGENT_URL/lease`
+	if out, err := b.Command("sh", "-c", script).CombinedOutput(); err != nil {
+		return fmt.Errorf("ending the lease: %w: %s", err, out)
+	}
+	return nil
+}
+
+// A runner that was stopped for longer than its lease comes back to a device
+// without a link. What its clients got meanwhile is no cell.
+func TestACellWhoseLinkWasRestoredIsRefused(t *testing.T) {
+	b := newBed(t)
+	b.up(t)
+	run, dir, out, err := b.sweepChanged(t, b.endLease, "--targets", "raw", "--links", "200mbit/5ms", "--modes", "64KiB", "--concurrency", "4,3")
+	if run.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), "after the cell the link was none, not 200mbit/5ms") {
+		t.Errorf("a link that was restored during a cell: %v\n%s", err, out)
+	}
+	if cells := load(t, dir).Cells; len(cells) != 1 {
+		t.Errorf("%d cells are kept, want the one before", len(cells))
+	}
 }
 
 func asJSON(e *result.Evidence) string {

@@ -9,14 +9,14 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/signal"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
+	"piecebench/ending"
 	"piecebench/netem"
+	"piecebench/netem/client"
 	"piecebench/netem/stubstatus"
 	"piecebench/version"
 )
@@ -27,15 +27,27 @@ func main() {
 		Use:   "netem-agent --device DEVICE",
 		Short: "Make a network device a link of a given rate, delay and loss",
 		Long: `netem-agent shapes the egress of a device in its own network namespace, and
-serves an API to set and measure the link (GET and PUT /link, GET /procs, /blob,
-/metrics, /healthz). The link is none until it is set. On SIGTERM or SIGINT
-everything is put back as it was; if it is killed, the traffic stays shaped or stops.`,
+serves an API to set and measure the link (GET and PUT /link, PUT /lease, GET
+/procs, /sockets, /blob, /metrics, /healthz). The link is none until it is set.
+Whichever signal ends it, everything is put back as it was; also when who set a
+link with a lease is silent for longer. If it is killed (SIGKILL), the traffic
+stays shaped or stops: the next start puts everything back, as does
+netem-agent --restore.
+
+With ` + client.TokenVariable + ` in the environment, or ` + client.TokenFileVariable + ` with the name of a file, requests
+need that token ("Authorization: Bearer TOKEN").`,
 		Version:       version.String(),
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := signal.NotifyContext(cmd.Context(), unix.SIGTERM, unix.SIGINT)
+			if o.restore {
+				return netem.Restore(os.Stderr)
+			}
+			if o.device == "" {
+				return errors.New(`required flag(s) "device" not set: name the one to shape (ip link lists them)`)
+			}
+			ctx, stop := ending.Context(cmd.Context())
 			defer stop()
 			return o.run(ctx)
 		},
@@ -46,10 +58,9 @@ everything is put back as it was; if it is killed, the traffic stays shaped or s
 	flags.StringVar(&o.backend, "backend", netem.Auto, "kernel (tc netem), userspace (delay line on the return path), or auto")
 	flags.IntSliceVar(&o.ports, "ports", nil, "ports of the servers whose CPU time and memory /procs reports")
 	flags.StringVar(&o.nginxStatus, "nginx-status", "", "URL of nginx's stub_status page, whose figures /metrics then has too")
+	flags.StringSliceVar(&o.names, "names", nil, "names of this host that the API's URLs may have, besides localhost and its addresses")
+	flags.BoolVar(&o.restore, "restore", false, "put back what an agent that was killed has left in this network namespace, and do nothing else")
 	flags.BoolVar(&o.logCommands, "log-commands", true, "write each command that changes something to stderr")
-	if err := command.MarkFlagRequired("device"); err != nil {
-		panic(err)
-	}
 	if err := command.ExecuteContext(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "netem-agent:", err)
 		os.Exit(2)
@@ -60,7 +71,8 @@ type options struct {
 	device, listen, backend string
 	ports                   []int
 	nginxStatus             string
-	logCommands             bool
+	names                   []string
+	restore, logCommands    bool
 }
 
 func (o options) run(ctx context.Context) (err error) {
@@ -68,6 +80,10 @@ func (o options) run(ctx context.Context) (err error) {
 		if port < 1 || port > 65535 {
 			return fmt.Errorf("port %d is not a TCP port: use --ports 8080,7777", port)
 		}
+	}
+	token, err := client.TakeToken()
+	if err != nil {
+		return err
 	}
 	listener, err := net.Listen("tcp", o.listen)
 	if err != nil {
@@ -84,6 +100,9 @@ func (o options) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, agent.Close()) }()
+	if err := restoreAfterCrash(); err != nil {
+		return err
+	}
 	var further []prometheus.Collector
 	if o.nginxStatus != "" {
 		further = append(further, stubstatus.NewCollector(o.nginxStatus))
@@ -92,7 +111,8 @@ func (o options) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	guard := netem.Guard{Names: o.names, Token: token}
+	server := &http.Server{Handler: guard.Wrap(handler), ReadHeaderTimeout: 10 * time.Second}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	fmt.Fprintf(os.Stderr, "# netem-agent shapes %s, API on %s\n", o.device, listener.Addr())

@@ -103,6 +103,11 @@ func TestBenchFromNothingToAReport(t *testing.T) {
 	testneeds.Root(t)
 	p := newProgram(t, "piece-gateway", "netem-agent", "k6")
 	t.Setenv("GRAFANA_URL", "http://127.0.0.1:3000/")
+	// Nothing of it may reach the lab: no proxy is there, and no token is needed.
+	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
+		t.Setenv(name, "http://127.0.0.1:1")
+	}
+	t.Setenv("AGENT_TOKEN", "tokenOfAnotherHost")
 	var stdout, stderr string
 	var code int
 	labtest.Patiently(t, func(int) string {
@@ -160,6 +165,9 @@ func TestBenchFromNothingToAReport(t *testing.T) {
 	}
 	if left := labsLeft(t, "e2e"); left != nil {
 		t.Errorf("left behind: %v", left)
+	}
+	if found, err := exec.Command("grep", "-rl", "tokenOfAnotherHost", p.dir).Output(); err == nil {
+		t.Errorf("the token stands in %s", found)
 	}
 }
 

@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +13,8 @@ import (
 	"piecebench/bench/result"
 	"piecebench/bench/runner"
 	"piecebench/bench/settings"
+	"piecebench/ending"
+	"piecebench/netem/client"
 )
 
 // resumeVariable names a run's folder; only what that run lacks is measured.
@@ -51,7 +51,11 @@ of your own need no lab:
 		if out, err = outFolder(out, resume); err != nil {
 			return err
 		}
-		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+		token, err := client.TakeToken()
+		if err != nil {
+			return err
+		}
+		ctx, stop := ending.Context(cmd.Context())
 		defer stop()
 		err = runner.Run(ctx, s, runner.Options{
 			Manifest:   manifest,
@@ -60,6 +64,7 @@ of your own need no lab:
 			K6:         files.k6(),
 			Script:     files.script(),
 			Agent:      os.Getenv("AGENT_URL"),
+			AgentToken: token,
 			Shaped:     os.Getenv("AGENT_SHAPED_URL"),
 			Targets:    os.Getenv("LAB_TARGETS"),
 			ServerLog:  os.Getenv("LAB_LOGS"),

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"piecebench/direct"
 	"piecebench/netem/link"
 	"piecebench/plain"
 )
@@ -21,17 +22,30 @@ import (
 // Client is an agent. Its methods may be called concurrently.
 type Client struct {
 	// HTTP makes the requests; it may be changed before the first.
-	HTTP *http.Client
-	base string
+	HTTP   *http.Client
+	base   string
+	token  string
+	keeper *keeper // nil: links are set without a lease
 }
 
 // New returns the agent at a URL such as http://198.18.1.2:9100, which should
-// be on the unshaped control network. It connects at the first call.
-func New(baseURL string) *Client {
-	return &Client{
-		base: strings.TrimSuffix(baseURL, "/"),
-		HTTP: &http.Client{Timeout: 30 * time.Second},
+// be on the unshaped control network; token is the agent's, empty where it wants
+// none. It connects at the first call, and never through a proxy.
+func New(baseURL, token string) (*Client, error) {
+	u, err := url.Parse(baseURL)
+	switch {
+	case err != nil:
+		return nil, errors.New("the link agent's URL is none: want http://host:9100")
+	case u.User != nil:
+		return nil, fmt.Errorf("the link agent's URL %s holds a password, which would be shown: put the agent's token into %s instead", u.Redacted(), TokenVariable)
+	case u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		return nil, fmt.Errorf("the link agent's URL %q is none: want http://host:9100", baseURL)
 	}
+	return &Client{
+		base:  strings.TrimSuffix(baseURL, "/"),
+		token: token,
+		HTTP:  &http.Client{Timeout: 30 * time.Second, Transport: direct.Transport()},
+	}, nil
 }
 
 // Link returns the link as it is.
@@ -44,7 +58,10 @@ func (c *Client) Link(ctx context.Context) (State, error) {
 // SetLink sets the link and returns it as the kernel reports it afterwards.
 func (c *Client) SetLink(ctx context.Context, spec link.Spec) (State, error) {
 	var state State
-	err := c.do(ctx, http.MethodPut, "/link", SettingOf(spec), &state)
+	err := c.do(ctx, http.MethodPut, "/link", Request{SettingOf(spec), c.keeper.lease().Seconds()}, &state)
+	if err == nil {
+		c.keeper.hold(state.Lease)
+	}
 	return state, err
 }
 
@@ -84,6 +101,9 @@ func (c *Client) do(ctx context.Context, method, path string, in, out any) error
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, body)
 	if err != nil {
 		return fmt.Errorf("netem-agent: %w", err)
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
 	}
 	res, err := c.HTTP.Do(req)
 	if err != nil {

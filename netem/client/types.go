@@ -7,7 +7,7 @@ import (
 	"piecebench/netem/link"
 )
 
-// Setting is a link on the wire, the body of PUT /link.
+// Setting is a link on the wire.
 type Setting struct {
 	RateBits int64   `json:"rate_bits"` // what tbf limits, headers included; 0 is no cap
 	DelayMs  float64 `json:"delay_ms"`  // one-way, which is what is added to the RTT; 0 is none
@@ -24,6 +24,14 @@ func (s Setting) Spec() link.Spec {
 	return link.Spec{RateBits: s.RateBits, Delay: time.Duration(math.Round(s.DelayMs * 1e6)), Loss: s.Loss}
 }
 
+// Request is the body of PUT /link. A link with a lease is gone, and the device
+// as it was, when nobody has renewed the lease (PUT /lease) for so many seconds;
+// without, or with 0, it stays until it is changed.
+type Request struct {
+	Setting
+	LeaseS float64 `json:"lease_s,omitempty"`
+}
+
 // Backends, the way in which the delay is made.
 const (
 	Kernel    = "kernel"    // tc netem on the servers' egress
@@ -37,8 +45,12 @@ type State struct {
 	// BackendReason says why this backend was chosen.
 	BackendReason string `json:"backend_reason"`
 	Device        string `json:"device"`
-	BurstBytes    int64  `json:"burst_bytes"` // of tbf; 0 without a cap
-	LimitBytes    int64  `json:"limit_bytes"` // tbf's queue; 0 without a cap
+	// Lease names the lease of the link, and LeaseS is its whole length in
+	// seconds; empty and 0 without one.
+	Lease      string  `json:"lease,omitempty"`
+	LeaseS     float64 `json:"lease_s,omitempty"`
+	BurstBytes int64   `json:"burst_bytes"` // of tbf; 0 without a cap
+	LimitBytes int64   `json:"limit_bytes"` // tbf's queue; 0 without a cap
 	// NetemLimitPackets is netem's queue in packets, each up to 64 KB; 0 in
 	// the userspace backend.
 	NetemLimitPackets int64 `json:"netem_limit_packets"`
