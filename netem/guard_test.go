@@ -1,12 +1,19 @@
 package netem
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"piecebench/netem/client"
+	"piecebench/netem/link"
 )
 
 // guarded is a server behind a guard.
@@ -112,5 +119,32 @@ func TestWithoutTheTokenNothingIsSetOrRead(t *testing.T) {
 		if code, text := ask(t, "GET", url+path, "localhost", nil); code != 200 {
 			t.Errorf("%s: %d %q", path, code, text)
 		}
+	}
+}
+
+func TestAnAgentWithATokenIsSetByThoseWhoHaveItAlone(t *testing.T) {
+	l := newLab(t)
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte("secret-of-both\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(client.TokenFileVariable, file)
+	l.token = "secret-of-both"
+	a := l.start(Auto)
+	a.set("100mbit/5ms")
+	for _, l.token = range []string{"", "another"} {
+		if _, err := l.client(controlAddr).SetLink(t.Context(), link.None); err == nil || !strings.Contains(err.Error(), "401") || !strings.Contains(err.Error(), "AGENT_TOKEN") {
+			t.Errorf("with the token %q: %v", l.token, err)
+		}
+	}
+	ld := l.startLoad(1) // what a link is measured with takes none
+	for deadline := time.Now().Add(20 * time.Second); ld.bytes.Load() == 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("nothing comes of /blob")
+		}
+	}
+	commandLine, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", a.cmd.Process.Pid))
+	if err != nil || strings.Contains(string(commandLine), "secret") || strings.Contains(a.log.String(), "secret") {
+		t.Errorf("the token is seen in the command line %q or the log:\n%s (%v)", commandLine, a.log, err)
 	}
 }

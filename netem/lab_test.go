@@ -29,6 +29,7 @@ import (
 type testLab struct {
 	t                *testing.T
 	clients, servers string // namespaces
+	token            string // that its clients show to the agent
 }
 
 const (
@@ -189,7 +190,7 @@ func (a *testAgent) set(notation string) client.State {
 
 // client returns a client whose connections come from the clients' namespace.
 func (l *testLab) client(addr string) *client.Client {
-	c, err := client.New("http://"+addr, "")
+	c, err := client.New("http://"+addr, l.token)
 	if err != nil {
 		l.t.Fatal(err)
 	}
