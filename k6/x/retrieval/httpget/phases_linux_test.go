@@ -245,13 +245,14 @@ func TestARedirectLeavesNothingOfItsAnswer(t *testing.T) {
 		location string
 		want     record.Outcome
 		tls      bool
+		silent   bool
 	}{
-		"never answers":       {"http://" + last.Addr().String() + "/silent", record.Stalled, false},
-		"closes":              {"http://" + last.Addr().String() + "/close", record.Reset, false},
-		"refuses":             {"http://" + nobody + "/", record.Connect, false},
-		"does not shake hand": {"https://" + nobodySays(t) + "/", record.Connect, true},
-		"answers":             {"http://" + last.Addr().String() + "/late", record.OK, false},
-		"answers over TLS":    {"https://" + secure.Addr().String() + "/late", record.OK, true},
+		"never answers":       {"http://" + last.Addr().String() + "/silent", record.Stalled, false, true},
+		"closes":              {"http://" + last.Addr().String() + "/close", record.Reset, false, false},
+		"refuses":             {"http://" + nobody + "/", record.Connect, false, false},
+		"does not shake hand": {"https://" + nobodySays(t) + "/", record.Connect, true, true},
+		"answers":             {"http://" + last.Addr().String() + "/late", record.OK, false, false},
+		"answers over TLS":    {"https://" + secure.Addr().String() + "/late", record.OK, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			first := newServer(t, nil, func(conn net.Conn, r *http.Request, _ int) bool {
@@ -259,7 +260,12 @@ func TestARedirectLeavesNothingOfItsAnswer(t *testing.T) {
 				write(conn, "HTTP/1.1 302 Found\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n", c.location)
 				return true
 			})
-			client := newTestClient(Config{TLS: clientTLS, Stall: 300 * time.Millisecond})
+			t.Parallel()
+			stall := time.Minute
+			if c.silent {
+				stall = time.Second
+			}
+			client := newTestClient(Config{TLS: clientTLS, Stall: stall})
 			defer client.Close()
 			for i := range 2 { // the second time the first hop's connection is kept
 				r := client.Get(t.Context(), ranged(first.url("http"), 5, 1000))
@@ -360,9 +366,10 @@ func TestStallCoversConnecting(t *testing.T) {
 			if r := request(t.Context(), Config{Timeout: stall, Stall: time.Minute}); r.Outcome != string(record.Timeout) {
 				t.Errorf("with a deadline: %s %q", r.Outcome, r.Error)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), stall)
+			end := time.Now().Add(stall)
+			ctx, cancel := context.WithDeadline(t.Context(), end)
 			defer cancel()
-			if r := request(ctx, Config{WindowEnd: time.Now().Add(stall)}); r.Outcome != string(record.Cut) {
+			if r := request(ctx, Config{WindowEnd: end}); r.Outcome != string(record.Cut) {
 				t.Errorf("without a stall timeout: %s %q, want it cut", r.Outcome, r.Error)
 			}
 		})
