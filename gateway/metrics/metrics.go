@@ -59,7 +59,7 @@ func New(g Gauges) *Metrics {
 		bytes:     prometheus.NewCounter(counter("response_bytes_total", "Piece bytes handed to clients' sockets, as they are sent.")),
 		firstByte: histogram("time_to_first_byte_seconds", "From the request's head to the first bytes of its piece, for responses that have them.", responseBuckets),
 		duration:  histogram("request_duration_seconds", "From the request's head to the response's last byte handed to the socket.", responseBuckets),
-		reads:     histogram("store_read_seconds", "Reads of piece files. The flat store's sendfile calls are not seen, only its first read of each request.", readBuckets),
+		reads:     histogram("store_read_seconds", "Reads of piece files. In the flat store, whose bytes the kernel sends unread, of the first and last byte of each chunk.", readBuckets),
 		aborted:   prometheus.NewCounterVec(counter("aborted_responses_total", "Responses that ended before their last byte, by who caused it."), []string{"cause"}),
 		reloads:   prometheus.NewCounterVec(counter("manifest_reloads_total", "Reloads of the manifest, by result."), []string{"result"}),
 	}

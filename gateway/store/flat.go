@@ -3,7 +3,6 @@ package store
 import (
 	"io"
 	"os"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -13,23 +12,22 @@ import (
 // Flat serves pieces from files that hold nothing else, unpadded, by
 // sendfile(2).
 type Flat struct {
-	Config
-	reads chan struct{} // a token for each sendfile that runs
+	dir   string
+	turns *turns
 }
 
-// chunk is the most bytes that one sendfile call sends. A client that drains
-// its socket meanwhile would else keep a thread for a whole piece; 1 MiB is
-// some 100 us of copying, beside which the call itself is nothing.
-const chunk = 1 << 20
+// chunk is the most bytes that one sendfile call sends: beside copying them
+// the call itself is nothing.
+const chunk = 256 << 10
 
 // NewFlat returns a store of flat files.
 func NewFlat(c Config) *Flat {
-	return &Flat{Config: c, reads: make(chan struct{}, c.Reads)}
+	return &Flat{dir: c.Dir, turns: newTurns(c)}
 }
 
 // Open opens a piece's flat file.
 func (s *Flat) Open(p piece.Piece) (Object, error) {
-	f, err := open(s.Dir, p.Flat, p.UnpaddedSize())
+	f, err := open(s.dir, p.Flat, p.UnpaddedSize())
 	if err != nil {
 		return nil, err
 	}
@@ -43,20 +41,19 @@ type flatObject struct {
 }
 
 func (o *flatObject) ReadAt(p []byte, off int64) (int, error) {
-	start := time.Now()
-	n, err := o.file.ReadAt(p, off)
-	if err != nil {
-		return n, &Error{o.file.Name(), noEOF(bare(err))}
+	if err := o.store.turns.readHead(o.file, p, off); err != nil {
+		return 0, err
 	}
-	o.store.Observe(time.Since(start))
-	return n, nil
+	return len(p), nil
 }
 
 func (o *flatObject) Send(socket int, off, n int64) (int64, error) {
-	o.store.reads <- struct{}{}
-	defer func() { <-o.store.reads }()
-	want := min(n, chunk)
-	sent, err := retry(func() (int, error) { return unix.Sendfile(socket, o.fd, &off, int(want)) })
+	n = min(n, chunk-off%chunk)
+	if err := o.store.turns.begin(func(wait bool) error { return o.cache(off, n, wait) }); err != nil {
+		return 0, err
+	}
+	defer o.store.turns.end()
+	sent, err := retry(func() (int, error) { return unix.Sendfile(socket, o.fd, &off, int(n)) })
 	switch {
 	case err == unix.EIO || err == unix.EINVAL || err == unix.ESTALE || err == unix.ENOMEM:
 		return 0, &Error{o.file.Name(), err} // no socket fails with these
@@ -66,6 +63,22 @@ func (o *flatObject) Send(socket int, off, n int64) (int64, error) {
 		return 0, &Error{o.file.Name(), io.ErrUnexpectedEOF}
 	}
 	return int64(sent), nil
+}
+
+// cache sees to it that n bytes from off on are in the page cache, judged by
+// the first and the last of them.
+func (o *flatObject) cache(off, n int64, wait bool) error {
+	if wait {
+		// These, and the next while these are sent. It is only a hint.
+		unix.Fadvise(o.fd, off, 2*chunk, unix.FADV_WILLNEED)
+	}
+	var b [1]byte
+	for _, at := range []int64{off, off + n - 1} {
+		if err := o.store.turns.read(o.file, b[:], at, wait); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (o *flatObject) Close() error { return o.file.Close() }

@@ -2,8 +2,7 @@
 // them to sockets.
 //
 // No store holds memory or a thread for a client that is not taking bytes:
-// what a send needs, it holds for one call, and there are at most so many
-// calls at once as the store was made with.
+// what a send needs, it holds for one call, and the calls take turns.
 package store
 
 import (
@@ -32,9 +31,9 @@ type Store interface {
 type Object interface {
 	// ReadAt reads as io.ReaderAt does. Errors are *Error.
 	io.ReaderAt
-	// Send writes up to n bytes from off on to a non-blocking stream socket,
-	// and returns how many it wrote: fewer without an error only means that it
-	// wants to be called again. The error is unix.EAGAIN when the socket takes
+	// Send waits for its turn, then writes up to n bytes from off on to a
+	// non-blocking stream socket, and returns how many it wrote: fewer without
+	// an error only means that it wants to be called again. The error is unix.EAGAIN when the socket takes
 	// no more for now, an *Error when the piece could not be read, else what
 	// the socket failed with.
 	Send(socket int, off, n int64) (int64, error)
@@ -60,8 +59,8 @@ const (
 // Config is what the stores have in common.
 type Config struct {
 	Dir string // that the manifest's paths are relative to
-	// Reads is how many reads may run at the same time. Each that waits for
-	// the disk holds a thread, and in the unsealed store its buffers.
+	// Reads is how many reads may wait for the disk at the same time. Each
+	// holds a thread, and in the unsealed store its buffers.
 	Reads int
 	// Observe is called with the time that each read of a file took.
 	Observe func(time.Duration)

@@ -2,7 +2,6 @@ package store
 
 import (
 	"os"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -14,8 +13,9 @@ import (
 // padded. It reads and unpads the 128-byte groups that a range touches, in
 // blocks, and nothing more.
 type Unsealed struct {
-	Config
-	buffers *buffers
+	dir     string
+	turns   *turns
+	buffers buffers
 }
 
 // A block is what is read, unpadded and written at once: 128 KiB, whose two
@@ -28,15 +28,15 @@ const (
 	blockPadded  = blockGroups * fr32.Padded
 )
 
-// NewUnsealed returns a store of unsealed sectors. Each of its reads has
-// buffers of 255 KiB.
+// NewUnsealed returns a store of unsealed sectors. Each turn, and each of its
+// reads from disk, has buffers of 255 KiB.
 func NewUnsealed(c Config) *Unsealed {
-	return &Unsealed{Config: c, buffers: newBuffers(c.Reads)}
+	return &Unsealed{dir: c.Dir, turns: newTurns(c)}
 }
 
 // Open opens the sector that holds a piece.
 func (s *Unsealed) Open(p piece.Piece) (Object, error) {
-	f, err := open(s.Dir, p.Sector, p.SectorOffset+p.PaddedSize)
+	f, err := open(s.dir, p.Sector, p.SectorOffset+p.PaddedSize)
 	if err != nil {
 		return nil, err
 	}
@@ -50,40 +50,20 @@ type unsealedObject struct {
 	taken int64 // what the socket took of the last block
 }
 
+func (o *unsealedObject) ReadAt(p []byte, off int64) (int, error) {
+	span := fr32.SpanOf(off, int64(len(p)))
+	padded := make([]byte, span.Length)
+	if err := o.store.turns.readHead(o.file, padded, o.base+span.Offset); err != nil {
+		return 0, err
+	}
+	payload := make([]byte, span.Length/fr32.Padded*fr32.Payload)
+	fr32.Unpad(payload, padded)
+	return copy(p, payload[span.Skip:]), nil
+}
+
 // leastBlock is the least payload that is unpadded for a socket: a small
 // socket buffer's worth.
 const leastBlock = 16 << 10
-
-// block unpads up to n bytes from off on, at most to the end of the block that
-// off is in, into buf, and returns them.
-func (o *unsealedObject) block(buf *buffer, off, n int64) ([]byte, error) {
-	// Ending at multiples of the block keeps all reads but the first aligned
-	// to the page cache's pages.
-	n = min(n, blockPayload-off%blockPayload)
-	span := fr32.SpanOf(off, n)
-	padded := buf.padded[:span.Length]
-	start := time.Now()
-	if _, err := o.file.ReadAt(padded, o.base+span.Offset); err != nil {
-		return nil, &Error{o.file.Name(), noEOF(bare(err))}
-	}
-	o.store.Observe(time.Since(start))
-	fr32.Unpad(buf.payload[:], padded)
-	return buf.payload[span.Skip:][:n], nil
-}
-
-func (o *unsealedObject) ReadAt(p []byte, off int64) (int, error) {
-	buf := o.store.buffers.get()
-	defer o.store.buffers.put(buf)
-	read := 0
-	for read < len(p) {
-		b, err := o.block(buf, off+int64(read), int64(len(p)-read))
-		if err != nil {
-			return read, err
-		}
-		read += copy(p[read:], b)
-	}
-	return read, nil
-}
 
 // Send unpads one block and writes it. What the socket does not take is
 // dropped, and unpadded again when it can take more: so no buffer waits for a
@@ -91,23 +71,35 @@ func (o *unsealedObject) ReadAt(p []byte, off int64) (int, error) {
 // 1000 clients on 1 Gbit/s each takes a few packets at a time, and unpadding
 // whole blocks for them cost 2.3 CPU-seconds per GB.
 func (o *unsealedObject) Send(socket int, off, n int64) (int64, error) {
-	buf := o.store.buffers.get()
-	defer o.store.buffers.put(buf)
-	b, err := o.block(buf, off, min(n, max(2*o.taken, leastBlock)))
+	// Ending at multiples of the block keeps all reads but the first aligned
+	// to the page cache's pages.
+	n = min(n, max(2*o.taken, leastBlock), blockPayload-off%blockPayload)
+	span := fr32.SpanOf(off, n)
+	var buf *buffer
+	err := o.store.turns.begin(func(wait bool) error {
+		buf = o.store.buffers.get()
+		err := o.store.turns.read(o.file, buf.padded[:span.Length], o.base+span.Offset, wait)
+		if err != nil {
+			o.store.buffers.put(buf)
+		}
+		return err
+	})
 	if err != nil {
 		return 0, err
 	}
-	var sent int64
-	defer func() { o.taken = sent }()
-	for len(b) > 0 {
-		n, err := retry(func() (int, error) { return unix.Write(socket, b) })
-		if err != nil {
-			return sent, err
-		}
-		b = b[n:]
-		sent += int64(n)
+	defer o.store.turns.end()
+	defer o.store.buffers.put(buf)
+	fr32.Unpad(buf.payload[:], buf.padded[:span.Length])
+	sent, err := retry(func() (int, error) { return unix.Write(socket, buf.payload[span.Skip:][:n]) })
+	if err != nil {
+		o.taken = 0
+		return 0, err
 	}
-	return sent, nil
+	o.taken = int64(sent)
+	if o.taken < n {
+		err = unix.EAGAIN // to be told so would take another call
+	}
+	return o.taken, err
 }
 
 func (o *unsealedObject) Close() error { return o.file.Close() }

@@ -36,27 +36,15 @@ func (s *Section) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// turn is how many bytes a client is sent before others get their turn, if it
-// takes that many without a pause. The Go scheduler alone would let it go on
-// for 10 ms, that is 50 MB, and 1000 such clients make each other wait for
-// seconds.
-const turn = 512 << 10
-
 // send writes the section into a socket. While the socket takes nothing this
 // goroutine is parked, and holds nothing of the store.
 func (s *Section) send(socket syscall.RawConn) (sent int64, err error) {
 	var failed error
-	var inTurn int64
 	err = socket.Write(func(fd uintptr) (done bool) {
 		for s.left > 0 {
-			if inTurn >= turn {
-				inTurn = 0
-				runtime.Gosched()
-			}
 			n, err := s.object.Send(int(fd), s.off, s.left)
 			s.advance(n)
 			sent += n
-			inTurn += n
 			if err == unix.EAGAIN {
 				return false
 			}
@@ -64,6 +52,10 @@ func (s *Section) send(socket syscall.RawConn) (sent int64, err error) {
 				failed = err
 				return true
 			}
+			// Between the turns of a client that takes all at once. The Go
+			// scheduler alone would let it go on for 10 ms, that is 50 MB, and
+			// 1000 such clients make each other wait for seconds.
+			runtime.Gosched()
 		}
 		return true
 	})
