@@ -40,7 +40,7 @@ func (s *Unsealed) Open(p piece.Piece) (Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &unsealedObject{store: s, file: f, base: p.SectorOffset, taken: blockPayload}, nil
+	return &unsealedObject{store: s, file: f, base: p.SectorOffset, taken: leastBlock}, nil
 }
 
 type unsealedObject struct {
