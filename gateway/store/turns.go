@@ -5,8 +5,6 @@ import (
 	"os"
 	"runtime"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // turns share the processors and the disk among transfers, first come, first
@@ -82,7 +80,7 @@ func (t *turns) read(f *os.File, p []byte, off int64, wait bool) error {
 	if !wait {
 		// Where a file system does not know this flag, each read may wait. What
 		// else is wrong is told by the read that does.
-		n, err := retry(func() (int, error) { return unix.Preadv2(int(f.Fd()), [][]byte{p}, off, rwfNoWait) })
+		n, err := readNow(int(f.Fd()), p, off)
 		if err != nil || n < len(p) {
 			return errDisk
 		}
@@ -92,6 +90,3 @@ func (t *turns) read(f *os.File, p []byte, off int64, wait bool) error {
 	t.observe(time.Since(start))
 	return nil
 }
-
-// rwfNoWait is RWF_NOWAIT of preadv2(2).
-const rwfNoWait = 0x8

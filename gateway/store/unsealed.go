@@ -90,7 +90,7 @@ func (o *unsealedObject) Send(socket int, off, n int64) (int64, error) {
 	defer o.store.turns.end()
 	defer o.store.buffers.put(buf)
 	fr32.Unpad(buf.payload[:], buf.padded[:span.Length])
-	sent, err := retry(func() (int, error) { return unix.Write(socket, buf.payload[span.Skip:][:n]) })
+	sent, err := writeNow(socket, buf.payload[span.Skip:][:n])
 	if err != nil {
 		o.taken = 0
 		return 0, err
