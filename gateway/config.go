@@ -29,13 +29,13 @@ type Config struct {
 	AccessLog bool
 }
 
-// DefaultConfig holds 1000 clients, and several times that, on a machine with
-// an open-file limit of 4096 or more.
+// DefaultConfig holds as many clients as a lab may have (settings.LabClients), on
+// a machine with an open-file limit of twice that and 64.
 func DefaultConfig() Config {
 	return Config{
 		Listen:      ":7777",
 		Store:       store.UnsealedName,
-		MaxInFlight: 4096,
+		MaxInFlight: 20000,
 		MaxReads:    64, // threads and, unsealed, 16 MiB of buffers; keeps an NVMe disk busy
 
 		HeaderTimeout:   10 * time.Second,

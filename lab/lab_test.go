@@ -11,6 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"piecebench/bench/settings"
+	"piecebench/gateway"
 	"piecebench/internal/contained"
 	"piecebench/internal/testneeds"
 	"piecebench/lab"
@@ -134,6 +138,50 @@ func TestNothingOutsideChangesWhatTheServersDo(t *testing.T) {
 		environ, err := os.ReadFile(filepath.Join("/proc", pid, "environ"))
 		if err == nil && (strings.Contains(string(environ), "GOMAXPROCS") || strings.Contains(string(environ), "HTTP_PROXY")) {
 			t.Errorf("process %s has them in its environment: %q", pid, environ)
+		}
+	}
+}
+
+// A server that holds fewer would fail clients of a cell, and be charged with it.
+func TestServersAreSetUpForAllClientsThatSettingsAllow(t *testing.T) {
+	if most := gateway.DefaultConfig().MaxInFlight; most < settings.LabClients {
+		t.Errorf("the gateway answers %d requests at a time", most)
+	}
+	conf, err := os.ReadFile("../nginx/nginx.conf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, least := range map[string]int{"worker_connections ": settings.LabClients + 100, "worker_rlimit_nofile ": 2 * settings.LabClients, "listen 8080 backlog=": settings.LabClients} {
+		_, rest, _ := strings.Cut(string(conf), name)
+		var n int
+		if _, err := fmt.Sscanf(rest, "%d", &n); err != nil || n < least {
+			t.Errorf("nginx.conf: %s%d, %v; want at least %d", name, n, err, least)
+		}
+	}
+}
+
+func TestServersMayHaveAllDescriptorsThatThisProcessMay(t *testing.T) {
+	cfg := config(t)
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	limit.Cur = 1024 // the usual soft limit
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	l := labtest.New(t, "files")
+	up(t, l, cfg)
+	for _, pid := range strings.Fields(serverPIDs(t, l)) {
+		text, err := os.ReadFile("/proc/" + pid + "/limits")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, line, _ := strings.Cut(string(text), "Max open files")
+		var soft uint64
+		if _, err := fmt.Sscan(line, &soft); err != nil || soft < min(limit.Max, 2*settings.LabClients) {
+			name, _ := os.ReadFile("/proc/" + pid + "/comm")
+			t.Errorf("%s may have %d descriptors, %v; this process may have %d", name, soft, err, limit.Max)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/prometheus/procfs"
+	"golang.org/x/sys/unix"
 
 	"piecebench/netem/listening"
 )
@@ -63,6 +64,18 @@ func asUser(uid, gid uint32, argv ...string) []string {
 }
 
 func (p part) logName() string { return strings.ReplaceAll(p.name, " ", "-") + ".log" }
+
+// raiseDescriptors lets what this process starts have as many descriptors as it
+// may. Else Go gives its children the soft limit that it found, usually 1024, and
+// nginx can raise its own only where the hard limit is as high as nginx.conf says.
+func raiseDescriptors() error {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		return err
+	}
+	limit.Cur = limit.Max
+	return unix.Setrlimit(unix.RLIMIT_NOFILE, &limit)
+}
 
 // startTimeout bounds how long a part may take to listen.
 const startTimeout = 15 * time.Second

@@ -65,6 +65,9 @@ func (l Lab) Up(cfg Config, warnings io.Writer) (err error) {
 	if err := l.build(c); err != nil {
 		return err
 	}
+	if err := raiseDescriptors(); err != nil {
+		return fmt.Errorf("raising the limit of descriptors: %w", err)
+	}
 	parts, err := l.parts(cfg)
 	if err != nil {
 		return err

@@ -152,7 +152,7 @@ func TestChecks(t *testing.T) {
 			host: withEngine(nil), severity: Distorts, evidence: "1536 more"},
 		{check: "conntrack", name: "native", files: map[string]string{"proc/sys/net/bridge/bridge-nf-call-iptables": "1\n"}, severity: Clean},
 
-		{check: "descriptors", name: "few", host: func(h *Host) { h.Descriptors = 1024 }, severity: Distorts, evidence: "1000 clients want 2100", mend: "prlimit"},
+		{check: "descriptors", name: "few", host: func(h *Host) { h.Descriptors = 1024 }, severity: Blocks, evidence: "1000 clients need 2100", mend: "prlimit"},
 		{check: "descriptors", name: "few, for few clients", given: map[string]string{"CONCURRENCY": "100"}, host: func(h *Host) { h.Descriptors = 1024 }, severity: Clean},
 
 		{check: "labs", name: "one that is up", host: havingLab(Lab{"default", true}), severity: Note, evidence: "default", mend: "make down"},

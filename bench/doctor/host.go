@@ -15,7 +15,6 @@ import (
 	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 
-	"piecebench/bench/plan"
 	"piecebench/bench/settings"
 	"piecebench/lab"
 	"piecebench/netem"
@@ -115,15 +114,6 @@ func (h *Host) native() bool {
 		return false
 	}
 	return h.noEngine() != ""
-}
-
-// clients is the most that a cell has.
-func (h *Host) clients() int {
-	most := 0
-	for _, c := range plan.Cells(h.Settings) {
-		most = max(most, c.Concurrency)
-	}
-	return most
 }
 
 func (h *Host) proc() (procfs.FS, error) { return procfs.NewFS(filepath.Join(h.Root, "proc")) }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"piecebench/bench/plan"
 	"piecebench/lab"
 	"piecebench/netem/listening"
 )
@@ -121,22 +122,21 @@ func conntrack(h *Host) Finding {
 	const mend = "sudo sysctl -w net.bridge.bridge-nf-call-iptables=0"
 	count, _ := strconv.Atoi(h.read("proc/sys/net/netfilter/nf_conntrack_count"))
 	most, _ := strconv.Atoi(h.read("proc/sys/net/netfilter/nf_conntrack_max"))
-	if free := most - count; most > 0 && free < 2*h.clients() {
+	if free := most - count; most > 0 && free < 2*h.Settings.Clients() {
 		return Finding{Severity: Distorts, Evidence: fmt.Sprintf("packets between containers pass the host's conntrack, which has room for %d more connections: further ones are dropped", free), Mend: mend}
 	}
 	return Finding{Severity: Note, Evidence: "packets between containers pass the host's netfilter rules, which costs CPU time for each", Mend: mend}
 }
 
-// descriptors checks that k6 and each server may hold the connections. A client
-// has one, and with CONNECTIONS=fresh the one before it while that still closes.
+// descriptors checks that k6 and each server may hold the connections. Containers
+// have the engine's limit.
 func descriptors(h *Host) Finding {
-	const others = 100 // files, logs, listeners, the Go runtime's own
-	need := uint64(2*h.clients() + others)
-	if !h.native() || h.Descriptors >= need { // containers have the engine's limit
+	need := plan.Descriptors(h.Settings)
+	if !h.native() || h.Descriptors >= need {
 		return Finding{}
 	}
-	return Finding{Severity: Distorts, Evidence: fmt.Sprintf("a process may have %d descriptors (ulimit -Hn), and %d clients want %d: connections will fail", h.Descriptors, h.clients(), need),
-		Mend: "sudo prlimit --pid $$ --nofile=65536"}
+	return Finding{Severity: Blocks, Evidence: fmt.Sprintf("a process may have %d descriptors (ulimit -Hn), and %d clients need %d", h.Descriptors, h.Settings.Clients(), need),
+		Mend: fmt.Sprintf("sudo prlimit --pid $$ --nofile=%d", need)}
 }
 
 func labs(h *Host) Finding {

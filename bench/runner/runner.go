@@ -69,6 +69,9 @@ func Run(ctx context.Context, s settings.Settings, o Options) error {
 	if err := checkModes(s, manifest, filepath.Dir(o.Manifest)); err != nil {
 		return err
 	}
+	if err := errors.Join(plan.CheckDescriptors(s), plan.CheckPorts(s)); err != nil {
+		return err
+	}
 	var agent *client.Client
 	if o.Agent != "" {
 		if agent, err = client.New(o.Agent, o.AgentToken); err != nil {

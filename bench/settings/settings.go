@@ -207,10 +207,21 @@ func (s Settings) checkTogether() error {
 				m.Name, unpadded, s.Text["PIECE_SIZE"])
 		}
 	}
+	if most := s.Clients(); most > LabClients && s.usesGeneratedDataset() {
+		return fmt.Errorf("CONCURRENCY=%s: the lab's servers are set up for %d clients, not %d: take fewer, or only targets of your own", s.Text["CONCURRENCY"], LabClients, most)
+	}
 	if s.Requests > 0 && s.Warmup > 0 {
 		return fmt.Errorf("REQUESTS=%d: all of a client's requests count, so that none is left for a warm-up: give WARMUP=0s too", s.Requests)
 	}
 	return nil
+}
+
+// Clients returns the most clients that a cell of the sweep has.
+func (s Settings) Clients() (most int) {
+	for _, m := range s.Modes {
+		most = max(most, slices.Max(s.Concurrency.Of(m)))
+	}
+	return most
 }
 
 // usesGeneratedDataset is false where every target is somebody's own server:

@@ -51,6 +51,25 @@ func TestConcurrencyIsASweepOrExactlyAList(t *testing.T) {
 	}
 }
 
+func TestMoreClientsThanTheLabHoldsAreRefused(t *testing.T) {
+	for _, v := range []struct {
+		concurrency, targets string
+		refused              bool
+	}{
+		{"20000", "raw,gateway", false},
+		{"20001", "raw,gateway", true},
+		{"1000/full:20001", "raw", true},
+		{"1000/100MiB:20001", "raw", false}, // not among the modes
+		{"50000", "mine=http://h/p/{piece}", false},
+		{"50000", "mine=http://h/p/{piece},raw", true},
+	} {
+		_, err := FromText(map[string]string{"CONCURRENCY": v.concurrency, "TARGETS": v.targets, "MODES": "full,1MiB"})
+		if refused := err != nil; refused != v.refused || refused && !strings.Contains(err.Error(), "20000 clients") {
+			t.Errorf("CONCURRENCY=%s TARGETS=%s: %v", v.concurrency, v.targets, err)
+		}
+	}
+}
+
 func TestAModeCanHaveItsOwnConcurrency(t *testing.T) {
 	s, err := FromText(map[string]string{"CONCURRENCY": "10/full:1,8/1024KiB:100", "MODES": "full,1MiB,10MiB"})
 	if err != nil {

@@ -74,6 +74,10 @@ var variables = []variable{
 // connection, and a client address has 64511 ports.
 const MaxConcurrency = 50000
 
+// LabClients is how many clients at a time the lab's own servers are set up for:
+// nginx.conf by its connections, the gateway by its limit of requests.
+const LabClients = 20000
+
 // Concurrency is the sweep's numbers of clients, one a step.
 type Concurrency struct {
 	Default []int

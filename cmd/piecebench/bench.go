@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"piecebench/bench/plan"
 	"piecebench/bench/settings"
 	"piecebench/ending"
 	"piecebench/lab"
@@ -59,6 +60,9 @@ func benchCommand() *cobra.Command {
 			return err
 		}
 		if err := lab.CheckHost(); err != nil {
+			return err
+		}
+		if err := plan.CheckDescriptors(s); err != nil {
 			return err
 		}
 		ctx, stop := ending.Context(cmd.Context())

@@ -280,6 +280,27 @@ func TestBadInputIsOneLineAndLeavesNothing(t *testing.T) {
 	}
 }
 
+func TestMoreClientsThanDescriptorsAreRefusedBeforeAnything(t *testing.T) {
+	testneeds.Root(t) // for bench
+	p := newProgram(t, "piece-gateway", "netem-agent", "k6")
+	for _, args := range [][]string{
+		{"plan"},
+		{"bench"},
+		{"run", "--targets", "x=http://127.0.0.1:1/piece/{piece}", "--links", "none", "--modes", "1MiB", "--manifest", manifest(t)},
+	} {
+		before := tree(t, p.dir)
+		cmd := p.command(append(args, "--concurrency", "1000")...)
+		cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", `ulimit -n 1024; exec "$0" "$@"`}, cmd.Args...)
+		out, _ := cmd.CombinedOutput()
+		if code := cmd.ProcessState.ExitCode(); code != 2 || strings.Count(string(out), "\n") != 1 || !strings.Contains(string(out), "1000 clients need 2100 descriptors, and a process may have 1024") {
+			t.Errorf("%s: exit code %d, said %q", args[0], code, out)
+		}
+		if after := tree(t, p.dir); after != before {
+			t.Errorf("%s left behind:\n%s", args[0], after)
+		}
+	}
+}
+
 func TestBenchWithoutRootIsRefusedBeforeAnything(t *testing.T) {
 	testneeds.Root(t) // to become somebody else
 	p := newProgram(t)

@@ -19,6 +19,9 @@ func planCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if err := plan.CheckDescriptors(s); err != nil {
+			return err
+		}
 		return plan.Write(cmd.OutOrStdout(), s)
 	}
 	return cmd
