@@ -46,10 +46,6 @@ func New(config Config, log *slog.Logger) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	if files.InFlight < config.MaxInFlight {
-		log.Warn("the open-file limit allows fewer requests at a time than asked for: raise it (ulimit -n)",
-			"asked", config.MaxInFlight, "allowed", files.InFlight)
-	}
 	m, err := piece.Load(config.Manifest)
 	if err != nil {
 		return nil, err
@@ -94,6 +90,10 @@ func New(config Config, log *slog.Logger) (*Gateway, error) {
 	}
 	if g.listener, err = wire.Listen(config.Listen, config.ProgressTimeout, files.Connections); err != nil {
 		return nil, fmt.Errorf("listening on %s: %w", config.Listen, err)
+	}
+	if files.InFlight < config.MaxInFlight {
+		log.Warn("the open-file limit allows fewer requests at a time than --max-in-flight: further ones get 429, unless you raise it (ulimit -n)",
+			"max_in_flight", config.MaxInFlight, "allowed", files.InFlight)
 	}
 	return g, nil
 }
