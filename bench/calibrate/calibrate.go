@@ -128,7 +128,8 @@ func Link(ctx context.Context, path Path, spec link.Spec, progress func(step str
 
 // Check sets a link that was measured before, and measures of it what shows whether
 // it is as asked now: the idle RTT, and the capacity with the number of streams that
-// gave its ceiling. The error is a *Refusal if it is not.
+// gave its ceiling, again while that is off: whatever else the machine does bends it
+// either way. The error is a *Refusal if the link is not as asked.
 func Check(ctx context.Context, path Path, spec link.Spec, before result.Calibration, progress func(step string)) (result.Calibration, error) {
 	now := before
 	shaped, err := url.Parse(path.Shaped)
@@ -144,49 +145,53 @@ func Check(ctx context.Context, path Path, spec link.Spec, before result.Calibra
 		return now, err
 	}
 	best := ceilingIndex(before)
-	again, err := capacity(ctx, path, spec, before, progress)
-	if err != nil {
-		return now, err
+	var refusal error
+	for range capacityAttempts {
+		again, err := once(ctx, path, spec, before, progress)
+		if err != nil {
+			return now, err
+		}
+		state, err := path.Agent.Link(ctx)
+		if err != nil {
+			return now, err
+		}
+		now.IdleRTTMs, now.CeilingBits, now.Backend = milliseconds(rtt), again.GoodputBits, state.Backend
+		now.Unshaped, now.Through = before.Unshaped[best:best+1], []result.StreamsCapacity{again}
+		now.HostLimited, now.Notes = false, nil
+		if refusal = judge(&now, spec, state.Stats); refusal == nil {
+			break
+		}
 	}
-	state, err := path.Agent.Link(ctx)
-	if err != nil {
-		return now, err
-	}
-	now.IdleRTTMs, now.CeilingBits, now.Backend = milliseconds(rtt), again.GoodputBits, state.Backend
-	now.Unshaped, now.Through = before.Unshaped[best:best+1], []result.StreamsCapacity{again}
-	now.HostLimited, now.Notes = false, nil
-	return now, judge(&now, spec, state.Stats)
+	return now, refusal
 }
 
 // Again sets a link that was measured before and returns its capacity, in bits
-// per second.
+// per second. While that is below its ceiling beyond the tolerance of drift, it is
+// measured again.
 func Again(ctx context.Context, path Path, spec link.Spec, before result.Calibration, progress func(step string)) (int64, error) {
 	if _, err := path.Agent.SetLink(ctx, spec); err != nil {
 		return 0, err
 	}
-	again, err := capacity(ctx, path, spec, before, progress)
-	return again.GoodputBits, err
-}
-
-// capacity measures a link that is set with the number of streams that gave its
-// ceiling before. While it is below that beyond the tolerance of drift, it is
-// measured again.
-func capacity(ctx context.Context, path Path, spec link.Spec, before result.Calibration, progress func(step string)) (most result.StreamsCapacity, err error) {
-	streams := before.Through[ceilingIndex(before)].Streams
+	var most int64
 	for range capacityAttempts {
-		progress(fmt.Sprintf("%s: capacity once more, with %d streams", spec, streams))
-		m, err := download(ctx, path.Shaped+client.BlobPath(blobBytes), streams, throughRamp, throughWindow)
+		m, err := once(ctx, path, spec, before, progress)
 		if err != nil {
-			return most, err
+			return 0, err
 		}
-		if m.GoodputBits >= most.GoodputBits {
-			most = m
-		}
-		if drift, _ := result.Drift(before.CeilingBits, most.GoodputBits); drift >= -result.DriftTolerance {
+		most = max(most, m.GoodputBits)
+		if drift, _ := result.Drift(before.CeilingBits, most); drift >= -result.DriftTolerance {
 			break
 		}
 	}
 	return most, nil
+}
+
+// once measures a link that is set with the number of streams that gave its ceiling
+// before.
+func once(ctx context.Context, path Path, spec link.Spec, before result.Calibration, progress func(step string)) (result.StreamsCapacity, error) {
+	streams := before.Through[ceilingIndex(before)].Streams
+	progress(fmt.Sprintf("%s: capacity once more, with %d streams", spec, streams))
+	return download(ctx, path.Shaped+client.BlobPath(blobBytes), streams, throughRamp, throughWindow)
 }
 
 // ceilingIndex returns which of a link's capacities is its ceiling.

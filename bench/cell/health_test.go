@@ -48,9 +48,10 @@ func TestAPartThatStoodStillIsRefused(t *testing.T) {
 	}
 	// What comes after the window is not missed in it: records take their time.
 	late := watch{last: record.Progress{UnixNs: 11 * second, WindowEnd: 12 * second}}
+	late.observe(record.Progress{UnixNs: 13 * second, WindowEnd: 12 * second})
 	late.observe(record.Progress{UnixNs: 40 * second, WindowEnd: 12 * second, Done: true})
-	if late.silence != time.Second {
-		t.Errorf("silence %s, want 1s", late.silence)
+	if late.silence != 2*time.Second {
+		t.Errorf("silence %s, want 2s", late.silence)
 	}
 	slept := watch{last: line(3), beaten: time.Now().Add(-time.Minute)}
 	if err := slept.beat(context.Background()); err == nil || !strings.Contains(err.Error(), "runner stood still for 60") {

@@ -23,7 +23,7 @@ type watch struct {
 	pids       []int // of the server, before the cell; nil where the agent sees none
 	start, end *reading
 	last       record.Progress // zero before the first
-	silence    time.Duration   // longest without a line, until the window's end
+	silence    time.Duration   // longest without a line, until the first after the window
 	beaten     time.Time       // when beat returned last
 	series     []result.SeriesPoint
 	sampled    time.Time // when sockets were read last
@@ -45,8 +45,8 @@ type reading struct {
 
 // observe takes one line of the generator's progress.
 func (w *watch) observe(line record.Progress) {
-	if w.last.UnixNs != 0 {
-		w.silence = max(w.silence, time.Duration(min(line.UnixNs, line.WindowEnd)-w.last.UnixNs))
+	if w.last.UnixNs != 0 && w.last.UnixNs < w.last.WindowEnd {
+		w.silence = max(w.silence, time.Duration(line.UnixNs-w.last.UnixNs))
 	}
 	if w.last.UnixNs != 0 && line.UnixNs > w.last.UnixNs {
 		seconds := float64(line.UnixNs-w.last.UnixNs) / 1e9

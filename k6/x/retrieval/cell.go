@@ -214,6 +214,7 @@ func (c *cell) close() {
 	if c.window.EndNs == 0 || now.UnixNano() < c.window.EndNs {
 		c.window.EndNs = now.UnixNano()
 	}
+	c.tell(false) // to complete the records may take long
 	if c.records != nil {
 		c.check(c.records.Close(c.window))
 	}

@@ -60,7 +60,7 @@ type Progress struct {
 	UnixNs      int64 `json:"unix_ns"`
 	Start       int64 `json:"start_unix_ns"`        // of the scenario, and so of the warm-up; the same on every line
 	WindowStart int64 `json:"window_start_unix_ns"` // the same on every line
-	WindowEnd   int64 `json:"window_end_unix_ns"`   // on the last line as it was, before that as planned
+	WindowEnd   int64 `json:"window_end_unix_ns"`   // on the last two lines as it was, before these as planned
 	Bytes       int64 `json:"bytes"`                // body bytes received since the start, all requests
 	Clients     int64 `json:"clients"`              // that have made a request
 	Active      int64 `json:"active"`               // requests running now
