@@ -17,6 +17,7 @@ const stillLimit = 5 * time.Second
 
 // begin looks at the server before the cell.
 func (w *watch) begin(ctx context.Context) error {
+	w.beaten = time.Now()
 	if w.agent == nil {
 		return nil
 	}
@@ -57,9 +58,9 @@ func (w *watch) server(procs client.Procs) (*client.Proc, error) {
 // itself stood still in the cell: then figures would be those of a machine in which
 // somebody slept.
 func (w *watch) beat(ctx context.Context) error {
-	running := w.last.UnixNs != 0 && w.end == nil
+	running := w.last.UnixNs != 0 && w.end == nil // not before clients start, and not once all is read
 	began := time.Now()
-	if still := began.Sub(w.beaten); running && !w.beaten.IsZero() && still > stillLimit {
+	if still := began.Sub(w.beaten); running && still > stillLimit {
 		return fmt.Errorf("the runner stood still for %.1f s: it was stopped, or this machine has no CPU left for it", still.Seconds())
 	}
 	err := w.tick(ctx)

@@ -15,15 +15,18 @@ import (
 	"golang.org/x/sys/unix"
 
 	"piecebench/bench/result"
+	"piecebench/internal/contained"
 	"piecebench/internal/testneeds"
 	"piecebench/k6/x/retrieval/record"
 )
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	// Most of a fault's time is waiting: two labs a CPU leave it half idle.
-	flag.Set("test.parallel", "4")
-	os.Exit(m.Run())
+	os.Exit(contained.Run(func() int {
+		flag.Parse()
+		// Most of a fault's time is waiting: two labs a CPU leave it half idle.
+		flag.Set("test.parallel", "4")
+		return m.Run()
+	}))
 }
 
 // stopped is how long SIGSTOP lasts.
@@ -35,7 +38,7 @@ func stopped(moment string) time.Duration {
 }
 
 func TestFaultCampaign(t *testing.T) {
-	testneeds.All(t, "it brings every fault into every part of a sweep, which takes ten minutes")
+	testneeds.All(t, "it brings every fault into every part of a sweep, which takes long")
 	testneeds.Root(t)
 	testneeds.Program(t, "prometheus")
 	before := host(t)
@@ -81,34 +84,15 @@ func campaign(t *testing.T, part string) {
 	cell := 2 // the next to be hit
 	b.start()
 	for _, signal := range Signals {
-		for _, moment := range Moments {
-			what := fmt.Sprintf("%s, %s, cell %d", unix.SignalName(signal), moment, cell)
-			b.awaitMoment(cell, moment)
-			whole.add(b) // what was finished before the fault
-			to := b.signal(part, signal)
-			if signal == unix.SIGSTOP {
-				time.Sleep(stopped(moment))
-				for _, pid := range to {
-					if err := unix.Kill(pid, unix.SIGCONT); err != nil && err != unix.ESRCH {
-						t.Fatal(err)
-					}
-				}
+		t.Run(unix.SignalName(signal), func(t *testing.T) {
+			b.t = t
+			for _, moment := range Moments {
+				whole.hit(t, b, cell, part, signal, moment)
+				cell++
 			}
-			if !b.awaitExit(func() bool { return b.counted(cell) }) {
-				if err := b.cmd.Process.Signal(unix.SIGTERM); err != nil {
-					t.Fatal(err)
-				}
-				b.awaitExit(func() bool { return false })
-			}
-			counted := b.counted(cell)
-			if want := Expected(part, signal, moment); want == Counted && !counted || want == Refused && counted {
-				t.Errorf("%s: counted %v, want %s:\n%s", what, counted, want, b.said.String())
-			}
-			t.Logf("%s: counted %v; %s", what, counted, firstLine(b.said.String()))
-			b.down()
-			whole.check(t, b, what)
-			b.start()
-			cell++
+		})
+		if b.t = t; t.Failed() {
+			t.FailNow()
 		}
 	}
 	select {
@@ -124,6 +108,37 @@ func campaign(t *testing.T, part string) {
 	if run := b.load(); len(run.Cells) != cells || run.Finished == nil {
 		t.Errorf("%d of %d cells, finished %v", len(run.Cells), cells, run.Finished)
 	}
+}
+
+// hit brings a signal into a part at a moment of a cell, looks at what comes of it,
+// and goes on with the run.
+func (k kept) hit(t *testing.T, b *bed, cell int, part string, signal unix.Signal, moment string) {
+	t.Helper()
+	b.awaitMoment(cell, moment)
+	k.add(b) // what was finished before the fault
+	to := b.signal(part, signal)
+	if signal == unix.SIGSTOP {
+		time.Sleep(stopped(moment))
+		for _, pid := range to {
+			if err := unix.Kill(pid, unix.SIGCONT); err != nil && err != unix.ESRCH {
+				t.Fatal(err)
+			}
+		}
+	}
+	if !b.awaitExit(func() bool { return b.counted(cell) }) {
+		if err := b.cmd.Process.Signal(unix.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		b.awaitExit(func() bool { return false })
+	}
+	counted := b.counted(cell)
+	t.Logf("%s, cell %d: counted %v; %s", moment, cell, counted, firstLine(b.said.String()))
+	if want := Expected(part, signal, moment); want == Counted && !counted || want == Refused && counted {
+		t.Errorf("%s: counted %v, want %s:\n%s", moment, counted, want, b.said.String())
+	}
+	b.down()
+	k.check(t, b, moment)
+	b.start()
 }
 
 // firstLine returns the first line that tells of an error.
