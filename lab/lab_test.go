@@ -209,6 +209,7 @@ func TestUpAfterACrashStartsAnew(t *testing.T) {
 		if err := syscall.Kill(n, syscall.SIGKILL); err != nil && err != syscall.ESRCH {
 			t.Fatal(err)
 		}
+		wantEnd(t, pid) // until then it may pass for a part that runs
 	}
 	up(t, l, cfg)
 	if got := fetch(t, l, "http://198.18.1.2:7777/healthz"); !strings.HasPrefix(got, "200") {
