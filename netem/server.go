@@ -65,7 +65,7 @@ func Handler(a *Agent, ports []int, further ...prometheus.Collector) (http.Handl
 			if err != nil || !slices.Contains(ports, port) {
 				return client.Sockets{}, badSettingError{fmt.Errorf("port=%q is not one of the servers' (%v)", r.URL.Query().Get("port"), ports)}
 			}
-			return readSockets(a.device.iface, port)
+			return a.sockets(port)
 		})
 	})
 	mux.Handle("GET /blob", blob)

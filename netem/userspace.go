@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
 	"piecebench/netem/client"
@@ -22,8 +23,9 @@ import (
 // one packet passes for every thirteen of data.
 type userspace struct {
 	*device
-	line *delayline.Line // nil without a delay
-	loss *nftLoss        // nil without loss
+	line   *delayline.Line // nil without a delay
+	unread int64           // packets that the line had not come to read when it was set
+	loss   *nftLoss        // nil without loss
 }
 
 func (u *userspace) name() string { return client.Userspace }
@@ -76,11 +78,17 @@ func (u *userspace) setDelay(spec link.Spec) error {
 		if err := u.openLine(spec); err != nil {
 			return errors.Join(err, u.closeLine())
 		}
+		u.unread = 0
 		return nil
 	}
 	if err := u.line.Err(); err != nil {
 		return fmt.Errorf("%w: restart the agent", err)
 	}
+	unread, err := unreadOfTUN()
+	if err != nil {
+		return err
+	}
+	u.unread = unread
 	if err := u.line.Set(spec.Delay, lineBytes(spec)); err != nil {
 		return err
 	}
@@ -182,6 +190,16 @@ func steeringMask() string {
 	return strings.TrimSpace(string(text))
 }
 
+// unreadOfTUN returns how many packets found the queue of the TUN device full:
+// for longer than it lasts, the line's thread had no CPU to read them.
+func unreadOfTUN() (int64, error) {
+	tun, err := netlink.LinkByName(tunName)
+	if err != nil {
+		return 0, fmt.Errorf("read the counters of %s: %w", tunName, err)
+	}
+	return int64(tun.Attrs().Statistics.TxDropped), nil
+}
+
 // closeLine delivers what the line holds and removes it, in full or what there
 // is of it.
 func (u *userspace) closeLine() error {
@@ -234,12 +252,17 @@ func (u *userspace) state() (client.State, error) {
 	if u.line != nil {
 		s.DelayMs = float64(u.line.Delay()) / float64(time.Millisecond)
 		line := u.line.Stats()
+		unread, err := unreadOfTUN()
+		if err != nil {
+			return s, err
+		}
 		s.Stats.DelayLine = &client.DelayLine{
 			Packets:       line.Packets,
-			Dropped:       line.Dropped,
+			Dropped:       line.Dropped + unread - u.unread,
 			Shed:          line.Shed,
 			Queued:        line.Queued,
 			Late:          line.Lateness.Count - line.Lateness.Below(1<<10-1),
+			Held:          line.Lateness.Count - line.Lateness.Below(client.HeldAfter.Microseconds()-1),
 			LatenessP50Us: line.Lateness.Quantile(0.5),
 			LatenessP99Us: line.Lateness.Quantile(0.99),
 			LatenessMaxUs: line.Lateness.MaxUs,

@@ -28,8 +28,10 @@ type watch struct {
 	series     []result.SeriesPoint
 	sampled    time.Time // when sockets were read last
 	sockets    client.Sockets
-	seen       int // connections in all samples
-	waiting    int // of these
+	seen       int     // connections in all samples
+	waiting    int     // of these
+	oldestMs   float64 // the longest wait for an acknowledgement
+	stalled    int     // the most connections at a time that waited for too long
 }
 
 // reading is everything that a cell's cost is made from. CPU times are seconds.
@@ -101,6 +103,8 @@ func (w *watch) sample(ctx context.Context) error {
 	w.sockets = sockets
 	w.seen += sockets.Established
 	w.waiting += sockets.Waiting
+	w.oldestMs = max(w.oldestMs, sockets.OldestUnackedMs)
+	w.stalled = max(w.stalled, sockets.Stalled)
 	return nil
 }
 
@@ -199,7 +203,7 @@ func emulator(start, end client.Stats) *result.Emulator {
 	if a, b := start.DelayLine, end.DelayLine; a != nil && b != nil {
 		shed, lost := b.Shed-a.Shed, b.Dropped-a.Dropped
 		all := b.Packets - a.Packets + shed + lost
-		e.Late, e.Lost = share(b.Late-a.Late+shed, all), share(lost, all)
+		e.Late, e.Lost, e.Held = share(b.Late-a.Late+shed, all), share(lost, all), b.Held-a.Held
 	}
 	return e
 }
@@ -210,7 +214,10 @@ func (w *watch) tcp() *result.TCP {
 	if w.seen == 0 {
 		return nil
 	}
-	t := &result.TCP{Connections: s.Established, Waiting: float64(w.waiting) / float64(w.seen), Busy: s.BusySeconds, RTTMs: s.RTTMs}
+	t := &result.TCP{
+		Connections: s.Established, Waiting: float64(w.waiting) / float64(w.seen), Busy: s.BusySeconds, RTTMs: s.RTTMs,
+		OldestUnackedMs: w.oldestMs, Stalled: w.stalled,
+	}
 	if s.BusySeconds > 0 {
 		t.ReceiverLimited, t.BufferLimited = s.ReceiverLimitedSeconds/s.BusySeconds, s.BufferLimitedSeconds/s.BusySeconds
 	}

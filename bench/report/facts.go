@@ -8,6 +8,7 @@ import (
 
 	"piecebench/bench/result"
 	"piecebench/bench/stats"
+	"piecebench/netem/client"
 )
 
 // fact is a line of the explorer's table. Its text is empty where it is not
@@ -114,6 +115,16 @@ var facts = []fact{
 		return fmt.Sprintf("client’s window full %s of the time, send buffer full %s; %s of the bytes retransmitted",
 			wholePercent(e.TCP.ReceiverLimited), wholePercent(e.TCP.BufferLimited), percent(e.TCP.Retransmitted))
 	})},
+	{"oldest byte without an acknowledgement", evidence(func(_ result.Cell, e *result.Evidence) string {
+		if e.TCP == nil || e.TCP.OldestUnackedMs == 0 {
+			return ""
+		}
+		text := duration(e.TCP.OldestUnackedMs)
+		if e.TCP.Stalled > 0 {
+			text += "; " + count(e.TCP.Stalled, "connection") + " without progress at a time"
+		}
+		return text
+	})},
 	{"round trip", evidence(func(_ result.Cell, e *result.Evidence) string {
 		var parts []string
 		if e.RTTMs > 0 {
@@ -130,8 +141,12 @@ var facts = []fact{
 		if e.Emulator == nil {
 			return ""
 		}
-		return fmt.Sprintf("%s of the packets late, %s lost; %s found the queue full",
+		text := fmt.Sprintf("%s of the packets late, %s lost; %s found the queue full",
 			wholePercent(e.Emulator.Late), percent(e.Emulator.Lost), percent(e.Emulator.Dropped))
+		if e.Emulator.Held > 0 {
+			text += "; " + count(int(e.Emulator.Held), "packet") + " held for more than " + duration(float64(client.HeldAfter.Milliseconds()))
+		}
+		return text
 	})},
 	{"generator’s ceiling", evidence(func(_ result.Cell, e *result.Evidence) string {
 		if e.GeneratorBits <= 0 {

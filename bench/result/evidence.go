@@ -50,14 +50,16 @@ type Emulator struct {
 	Dropped float64 `json:"dropped"` // share of the packets from the servers that found the queue full
 	// Late is the share of the delay line's packets that left it more than 1 ms
 	// late, or were left out because they were; Lost that of those that it had no
-	// memory for. Both are 0 where the kernel delays.
+	// memory or no time for; Held is how many left it more than 262 ms late, when
+	// TCP has taken them for lost. All are 0 where the kernel delays.
 	Late float64 `json:"late"`
 	Lost float64 `json:"lost"`
+	Held int64   `json:"held,omitempty"`
 }
 
 // TCP is what the servers' TCP said of the target's connections. Waiting is of
-// all samples; the others are of the last one, and count from
-// each connection's start.
+// all samples, OldestUnackedMs and Stalled are the most in any; the others are
+// of the last one, and count from each connection's start.
 type TCP struct {
 	Connections     int     `json:"connections"`
 	Waiting         float64 `json:"waiting"`          // share of the connections on which TCP had yet to send what the server had written
@@ -66,6 +68,11 @@ type TCP struct {
 	BufferLimited   float64 `json:"buffer_limited"`   // share in which the server's send buffer was
 	Retransmitted   float64 `json:"retransmitted"`    // share of the bytes sent
 	RTTMs           float64 `json:"rtt_ms"`           // median over connections, under load
+	// OldestUnackedMs is the longest that a connection with bytes under way waited
+	// for an acknowledgement; Stalled how many at a time waited for longer than
+	// three round trips, what their share of the link explains, and 200 ms.
+	OldestUnackedMs float64 `json:"oldest_unacked_ms,omitempty"`
+	Stalled         int     `json:"stalled,omitempty"`
 }
 
 // Verdict is what limited a cell, and the figures that decided, in words. By is

@@ -8,6 +8,7 @@ import (
 
 	"piecebench/bench/readable"
 	"piecebench/bench/result"
+	"piecebench/netem/client"
 	"piecebench/netem/link"
 )
 
@@ -53,6 +54,18 @@ type Rule struct {
 // Rules in their order: the first that holds is the verdict. What the evidence
 // lacks, a rule cannot hold for.
 var Rules = []Rule{
+	{Emulator, fmt.Sprintf("the delay line held packets for more than %s or lost %s of them, and a connection made no progress or a request failed", heldAfter, percent(droppedShare)),
+		func(c result.Cell, e result.Evidence) (string, bool) {
+			if e.Emulator == nil {
+				return "", false
+			}
+			because, stalled := fmt.Sprintf("the delay line held %d packets for more than %s and lost %s", e.Emulator.Held, heldAfter, percent(e.Emulator.Lost)), 0
+			if e.TCP != nil {
+				stalled = e.TCP.Stalled
+				because += fmt.Sprintf("; %d connections made no progress, the longest for %s", stalled, milliseconds(e.TCP.OldestUnackedMs))
+			}
+			return because, (e.Emulator.Held > 0 || e.Emulator.Lost >= droppedShare) && (stalled > 0 || c.RequestsFailed() > 0)
+		}},
 	{Link, fmt.Sprintf("the delivered rate at least %s of the ceiling of a link that is not host-limited, or of what the rate of any allows", percent(linkFull)),
 		func(c result.Cell, _ result.Evidence) (string, bool) {
 			share, known := c.LinkUse()
@@ -176,6 +189,8 @@ var Rules = []Rule{
 // minRTTMs is the least round trip with which the rules on waiting hold: below
 // it, as on a loopback, the time of a request is that which programs compute.
 const minRTTMs = 1.0
+
+var heldAfter = milliseconds(float64(client.HeldAfter.Milliseconds()))
 
 // Of returns the verdict on a cell: the first rule that holds, or none.
 func Of(c result.Cell) result.Verdict {

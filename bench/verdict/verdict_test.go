@@ -53,6 +53,21 @@ func TestVerdicts(t *testing.T) {
 		{"all together fill the machine", func(c *result.Cell, e *result.Evidence) { c.HostCPU, e.Server.CPUs, e.Generator.CPUs = 0.95, 1.5, 1.5 }, verdict.Host, "95 %"},
 		{"k6 cannot receive more", func(_ *result.Cell, e *result.Evidence) { e.GeneratorBits = 102e6 }, verdict.Generator, "98 % of the generator’s ceiling"},
 		{"the delay line is late", func(_ *result.Cell, e *result.Evidence) { e.Emulator.Late = 0.6 }, verdict.Emulator, "60 % of the delay line’s packets late"},
+		{"a full machine whose delay line starves connections", func(c *result.Cell, e *result.Evidence) {
+			c.HostCPU, e.Emulator.Held, e.TCP.Stalled, e.TCP.OldestUnackedMs = 0.99, 3, 2, 52e3
+		}, verdict.Emulator, "held 3 packets for more than 262 ms and lost 0 %; 2 connections made no progress, the longest for 52.0 s"},
+		{"requests fail on a delay line that stood", func(c *result.Cell, e *result.Evidence) {
+			c.Failed, e.Emulator.Held, e.TCP = map[string]int{"short": 13}, 3, nil
+		}, verdict.Emulator, "held 3 packets"},
+		{"requests fail on a delay line that loses", func(c *result.Cell, e *result.Evidence) {
+			c.HostCPU, c.Failed, e.Emulator.Lost = 0.99, map[string]int{"short": 13}, 0.06
+		}, verdict.Emulator, "lost 6 %"},
+		{"a delay line that stood for a moment, and did no harm", func(c *result.Cell, e *result.Evidence) {
+			c.HostCPU, e.Emulator.Held = 0.99, 3
+		}, verdict.Host, "99 %"},
+		{"connections that stall on a delay line that works", func(c *result.Cell, e *result.Evidence) {
+			c.HostCPU, c.Failed, e.TCP.Stalled = 0.99, map[string]int{"short": 13}, 5
+		}, verdict.Host, "99 %"},
 		{"the delay line loses", func(_ *result.Cell, e *result.Evidence) { e.Emulator.Lost = 0.1 }, verdict.Emulator, "10 % lost"},
 		{"a late delay line on a full machine", func(c *result.Cell, e *result.Evidence) { e.Emulator.Late, c.HostCPU = 0.6, 0.99 }, verdict.Host, "99 %"},
 		{"the link's queue drops", func(_ *result.Cell, e *result.Evidence) { e.Emulator.Dropped = 0.08 }, verdict.Emulator, "8 % of the packets dropped"},

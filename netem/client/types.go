@@ -69,16 +69,23 @@ type Stats struct {
 	DelayLine    *DelayLine `json:"delay_line,omitempty"` // userspace backend with a delay only
 }
 
+// HeldAfter is how late a packet of the delay line is when TCP has taken it for
+// lost: its least timeout, as a power of two in microseconds.
+const HeldAfter = 1 << 18 * time.Microsecond
+
 // DelayLine is how well the user-space delay line keeps its deadlines.
 type DelayLine struct {
 	Packets int64 `json:"packets"` // sent on
-	Dropped int64 `json:"dropped"` // for want of memory
+	Dropped int64 `json:"dropped"` // for want of memory, or before it came to read them
 	// Shed are acknowledgements left out because they were late by more than
-	// 5 ms: this machine's CPUs are too full for the link.
+	// 5 ms, and a later one of the connection that said the same was sent in their
+	// place: this machine's CPUs are too full for the link.
 	Shed   int64 `json:"shed"`
 	Queued int64 `json:"queued"` // held now
 	// Late are packets sent on more than 1 ms (1.024) after their time.
 	Late int64 `json:"late"`
+	// Held are those sent on more than HeldAfter after it.
+	Held int64 `json:"held"`
 	// Lateness of the packets sent on, in microseconds beyond the delay, as an
 	// upper bound: it includes the time that a packet may have waited unread.
 	LatenessP50Us int64 `json:"lateness_p50_us"`
@@ -144,6 +151,12 @@ type Sockets struct {
 	SentBytes              int64   `json:"sent_bytes"` // payload, retransmissions included
 	RetransmittedBytes     int64   `json:"retransmitted_bytes"`
 	RTTMs                  float64 `json:"rtt_ms"` // median of the smoothed round trips
+	// OldestUnackedMs is the longest that one of them, with bytes under way, has
+	// heard no acknowledgement and sent nothing new. Stalled are those of which that is
+	// longer than three of their least round trips, what their bytes under way take at
+	// an even share of the link's rate, and 200 ms, before which TCP itself does nothing.
+	OldestUnackedMs float64 `json:"oldest_unacked_ms"`
+	Stalled         int     `json:"stalled"`
 }
 
 // Usage is the use of one or more processes.
