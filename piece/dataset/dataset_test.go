@@ -106,7 +106,10 @@ func TestFilesAreWorldReadableWhateverTheUmask(t *testing.T) {
 	defer syscall.Umask(old)
 	dir := filepath.Join(t.TempDir(), "data")
 	create(t, dir, dataset.Params{Pieces: 1, PieceSize: 128, Seed: 1})
-	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
 		info, err := d.Info()
 		want := fs.FileMode(0o644)
 		if d.IsDir() {
@@ -117,6 +120,9 @@ func TestFilesAreWorldReadableWhateverTheUmask(t *testing.T) {
 		}
 		return nil
 	})
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 func TestCompleteDatasetIsReusedUntouched(t *testing.T) {
