@@ -139,21 +139,23 @@ func TestThousandStalledClients(t *testing.T) {
 	p := d.Manifest.Pieces[0]
 	bin := fixture.BuildGateway(t)
 	for _, name := range []string{store.UnsealedName, store.FlatName} {
-		address, process := fixture.StartGatewayProcess(t, bin, d, "--store", name, "--max-reads", "1", "--access-log=false")
-		for range stalled {
-			c := fixture.NewClient(t, address)
-			c.Ask("/piece/" + p.CID)
-			defer c.Close()
-		}
-		fixture.Eventually(t, "all stalled clients in flight", func() bool { return fixture.Metric(t, address, inFlight) == stalled })
-		for range 10 {
-			if r := fixture.Get(t, address, "/piece/"+p.CID); r.Status != 200 || int64(len(r.Body)) != p.UnpaddedSize() || r.Err != nil {
-				t.Fatalf("%s: %d, %d bytes, %v", name, r.Status, len(r.Body), r.Err)
+		// Each by itself: twice as many full send buffers come to the limit of
+		// what the kernel has for TCP, and it resets connections.
+		t.Run(name, func(t *testing.T) {
+			address, process := fixture.StartGatewayProcess(t, bin, d, "--store", name, "--max-reads", "1", "--access-log=false")
+			for range stalled {
+				fixture.NewClient(t, address).Ask("/piece/" + p.CID)
 			}
-		}
-		if rss := process.PeakRSS(t); rss > 256<<20 {
-			t.Errorf("%s: %d MiB of memory for %d clients, more than 256", name, rss>>20, stalled)
-		}
+			fixture.Eventually(t, "all stalled clients in flight", func() bool { return fixture.Metric(t, address, inFlight) == stalled })
+			for range 10 {
+				if r := fixture.Get(t, address, "/piece/"+p.CID); r.Status != 200 || int64(len(r.Body)) != p.UnpaddedSize() || r.Err != nil {
+					t.Fatalf("%d, %d bytes, %v", r.Status, len(r.Body), r.Err)
+				}
+			}
+			if rss := process.PeakRSS(t); rss > 256<<20 {
+				t.Errorf("%d MiB of memory for %d clients, more than 256", rss>>20, stalled)
+			}
+		})
 	}
 }
 
