@@ -23,7 +23,8 @@ import (
 // process is one running k6.
 type process struct {
 	cmd      *exec.Cmd
-	exited   chan error
+	exited   chan struct{} // closed when k6 has ended, with err
+	err      error
 	ended    bool // what exited had to say was heard
 	log      string
 	progress string
@@ -34,7 +35,7 @@ type process struct {
 // to logs+".progress.jsonl".
 func (s Setup) start(c plan.Cell, records, logs string) (*process, error) {
 	p := &process{
-		exited:   make(chan error, 1),
+		exited:   make(chan struct{}),
 		log:      logs + ".k6.log",
 		progress: logs + ".progress.jsonl",
 		limit:    s.Settings.Warmup + s.Settings.Duration + endTimeout,
@@ -62,7 +63,7 @@ func (s Setup) start(c plan.Cell, records, logs string) (*process, error) {
 		err := p.cmd.Start()
 		started <- err
 		if err == nil {
-			p.exited <- p.cmd.Wait()
+			p.err = p.cmd.Wait()
 		}
 		close(p.exited)
 	}()
@@ -136,8 +137,8 @@ func (p *process) follow(ctx context.Context, observe func(record.Progress), tic
 	deadline := time.Now().Add(startTimeout)
 	for started, done := false, false; ; {
 		select {
-		case err := <-p.exited:
-			if err != nil {
+		case <-p.exited:
+			if err := p.err; err != nil {
 				return fmt.Errorf("k6 failed (%w): %s", err, p.lastWords())
 			}
 			p.ended = true

@@ -72,7 +72,7 @@ func run(c gateway.Config) error {
 	defer stop()
 	go func() {
 		for range hangup {
-			g.Reload() // logs what it did
+			_ = g.Reload() // logs what it did
 		}
 	}()
 	if err := g.Serve(ctx); err != nil {

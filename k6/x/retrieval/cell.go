@@ -75,7 +75,7 @@ func newCell(o options, p *process, env *common.InitEnvironment) (*cell, error) 
 	for _, p := range m.Pieces {
 		u, err := url.Parse(strings.ReplaceAll(o.url, "{piece}", p.CID))
 		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-			return nil, fmt.Errorf("url %s: want http://host/... or https://host/...", plain.URL(o.url))
+			return nil, fmt.Errorf("url %s is not absolute: use http://host/path or https://host/path", plain.URL(o.url))
 		}
 		c.urls = append(c.urls, u)
 		c.objects = append(c.objects, draw.Object{Size: p.UnpaddedSize(), Align: p.CheckedBlock()})

@@ -283,7 +283,7 @@ func (x *exchange) arm(set func(time.Time) error) error {
 			next = look
 		}
 	}
-	set(next)
+	_ = set(next)           // the next read says what is wrong with the connection
 	if x.ctx.Err() != nil { // after set, which may have undone the cancellation's
 		return errCut
 	}
