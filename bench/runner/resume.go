@@ -15,11 +15,26 @@ import (
 
 // resume reads the run that is to be completed. It refuses a run that was made with
 // other settings, another dataset, machine or version: one run is one comparison,
-// and all its cells must have been able to come out the same.
+// and all its cells must have been able to come out the same. It is read under the
+// lock: what another process saved until then is part of it.
 func (r *sweep) resume(ctx context.Context) (unlock func(), err error) {
-	run, err := result.Load(r.options.Out)
+	unlock, err = result.Lock(r.options.Out)
 	if err != nil {
 		return nil, err
+	}
+	if err := r.readResumed(ctx); err != nil {
+		unlock()
+		return nil, err
+	}
+	r.session = "resumed-" + time.Now().UTC().Format("20060102T150405Z") + "-"
+	return unlock, nil
+}
+
+// readResumed reads the run and compares what it was made with. It needs the lock.
+func (r *sweep) readResumed(ctx context.Context) error {
+	run, err := result.Load(r.options.Out)
+	if err != nil {
+		return err
 	}
 	now := fingerprint.Collect(r.parts())
 	differing := slices.Concat(
@@ -28,7 +43,7 @@ func (r *sweep) resume(ctx context.Context) (unlock func(), err error) {
 	)
 	backend, err := r.backend(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, c := range run.Calibrations {
 		if backend != "" && c.Backend != "" && c.Backend != backend {
@@ -36,16 +51,12 @@ func (r *sweep) resume(ctx context.Context) (unlock func(), err error) {
 		}
 	}
 	if len(differing) > 0 {
-		return nil, fmt.Errorf("run %s cannot be completed: what it was made with is not what is here (%s). "+
+		return fmt.Errorf("run %s cannot be completed: what it was made with is not what is here (%s). "+
 			"Give it the same settings, dataset, machine and versions, or leave RESUME away and measure anew", r.options.Out, strings.Join(differing, "; "))
-	}
-	if unlock, err = result.Lock(r.options.Out); err != nil {
-		return nil, err
 	}
 	run.Finished = nil
 	r.results = run
-	r.session = "resumed-" + time.Now().UTC().Format("20060102T150405Z") + "-"
-	return unlock, nil
+	return nil
 }
 
 // measuring returns the settings that what is measured depends on.
