@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -196,6 +197,26 @@ func TestTwoLabsCoexist(t *testing.T) {
 	}
 	if got := fetch(t, b, "http://198.18.1.2:7777/healthz"); !strings.HasPrefix(got, "200") {
 		t.Errorf("lab b answers %s after lab a went down", got)
+	}
+}
+
+// Each widens the host's list of congestion controls for a moment.
+func TestLabsThatComeUpTogetherDoNotTakeEachOthersCongestionControl(t *testing.T) {
+	cfg := config(t)
+	const name = "net.ipv4.tcp_allowed_congestion_control"
+	before := hostSetting(t, name)
+	var all sync.WaitGroup
+	for _, letter := range []string{"a", "b", "c", "d", "e", "f"} {
+		l := labtest.New(t, letter)
+		all.Go(func() {
+			if err := l.Up(cfg, io.Discard); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if after := hostSetting(t, name); after != before {
+		t.Errorf("%s is %q, was %q", name, after, before)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // tcpSettings are set in both namespaces. The buffers hold twice the
@@ -69,8 +70,17 @@ const allowedCongestionControl = "net.ipv4.tcp_allowed_congestion_control"
 
 // setCongestionControl sets it in both namespaces. A namespace may only choose
 // from what the host allows, so the host's list is widened for the moment of
-// the choice, and put back.
+// the choice, and put back. Labs that start at the same time do so one by one:
+// each would put back the list of the other.
 func (l Lab) setCongestionControl(c commands) (err error) {
+	labs, err := os.Open(runDir)
+	if err != nil {
+		return err
+	}
+	defer labs.Close()
+	if err := syscall.Flock(int(labs.Fd()), syscall.LOCK_EX); err != nil {
+		return fmt.Errorf("lock %s, to choose the congestion control: %w", runDir, err)
+	}
 	data, err := os.ReadFile("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
 	if err != nil {
 		return err

@@ -120,7 +120,7 @@ func (l *testLab) sendDatagrams(n int) (received int) {
 		l.t.Fatal(err)
 	}
 	defer out.Close()
-	// Room for all of them: only the link loses packets.
+	// Room for all of a part: only the link loses packets.
 	raw, err := in.SyscallConn()
 	if err != nil {
 		l.t.Fatal(err)
@@ -128,18 +128,43 @@ func (l *testLab) sendDatagrams(n int) (received int) {
 	if failed := raw.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 256<<20) }); failed != nil || err != nil {
 		l.t.Fatal(failed, err)
 	}
-	packet := make([]byte, 64)
-	for range n {
-		if _, err := out.Write(packet); err != nil {
-			l.t.Fatal(err)
+	// A link that is late holds what it was given, and drops what is too much for
+	// its queue. So a part is sent only when the one before it is through: packets
+	// stay in order, and a mark is sent until one arrives.
+	const part = 1000
+	for sent := 0; sent < n; sent += part {
+		for range min(part, n-sent) {
+			if _, err := out.Write([]byte("packet")); err != nil {
+				l.t.Fatal(err)
+			}
+		}
+		for buf, mark := make([]byte, 64), fmt.Sprintf("mark %d", sent); ; {
+			if _, err := out.Write([]byte(mark)); err != nil {
+				l.t.Fatal(err)
+			}
+			count, through := receiveUntil(in, buf, mark)
+			received += count
+			if through {
+				break
+			}
 		}
 	}
+	return received
+}
+
+// receiveUntil counts datagrams until the mark arrives, or none does for a while.
+func receiveUntil(in *net.UDPConn, buf []byte, mark string) (received int, through bool) {
 	for {
-		in.SetReadDeadline(time.Now().Add(300 * time.Millisecond))
-		if _, err := in.Read(packet); err != nil {
-			return received
+		in.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
+		n, err := in.Read(buf)
+		switch {
+		case err != nil:
+			return received, false
+		case string(buf[:n]) == mark:
+			return received, true
+		case string(buf[:n]) == "packet":
+			received++
 		}
-		received++
 	}
 }
 
