@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"piecebench/bench/bottleneck"
 	"piecebench/bench/settings"
-	"piecebench/bench/verdict"
 	"piecebench/internal/contained"
 	"piecebench/lab/labtest"
 )
@@ -173,7 +173,7 @@ func readmeShowsTheSample(t *testing.T, program string) {
 
 func TestTuningKnowsEveryVerdict(t *testing.T) {
 	page := pages(t)["TUNING.md"]
-	for _, rule := range verdict.Rules {
+	for _, rule := range bottleneck.Rules {
 		if !strings.Contains(page, "\n| `"+rule.By+"` | ") {
 			t.Errorf("TUNING.md does not say what to change after the verdict %s", rule.By)
 		}

@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"piecebench/bench/result"
-	"piecebench/k6/x/retrieval/record"
+	"piecebench/records"
 )
 
 const (
@@ -48,7 +48,7 @@ func TestExamplesOfTheResults(t *testing.T) {
 	for _, id := range []int{failingCell, recordedCell} {
 		cell := run.Cells[id-1]
 		name := "results/recorded/" + cell.Records
-		reader, err := record.Open(filepath.Join(dir, name))
+		reader, err := records.Open(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +60,7 @@ func TestExamplesOfTheResults(t *testing.T) {
 		for outcome, n := range seen.outcomes {
 			got := pick(t, outcomes, "filename", name, "outcome", outcome)
 			got.want(t, "requests", float64(n))
-			if failed := outcome != string(record.OK) && outcome != string(record.Cut); failed && got["an_error"] != outcome+" happened" {
+			if failed := outcome != string(records.OK) && outcome != string(records.Cut); failed && got["an_error"] != outcome+" happened" {
 				t.Errorf("%s: the error is %v", outcome, got["an_error"])
 			}
 		}
@@ -68,7 +68,7 @@ func TestExamplesOfTheResults(t *testing.T) {
 		got.want(t, "goodput_mbit_s", cell.GoodputBits()/1e6)
 		got.want(t, "concurrency", float64(cell.Concurrency))
 		for phase, ns := range seen.phases {
-			got.want(t, phase+"_ms", float64(ns)/float64(seen.outcomes[string(record.OK)])/1e6)
+			got.want(t, phase+"_ms", float64(ns)/float64(seen.outcomes[string(records.OK)])/1e6)
 		}
 		got = pick(t, quantiles, "filename", name)
 		got.want(t, "goodput_mbit_s", cell.GoodputBits()/1e6)
@@ -90,14 +90,14 @@ type counted struct {
 	phases   map[string]int64 // ns, of all that succeeded
 }
 
-func count(t *testing.T, reader *record.Reader) counted {
+func count(t *testing.T, reader *records.Reader) counted {
 	c := counted{map[string]int{}, map[string]int64{}}
 	for r, err := range reader.Rows() {
 		if err != nil {
 			t.Fatal(err)
 		}
 		c.outcomes[r.Outcome]++
-		if r.Outcome == string(record.OK) {
+		if r.Outcome == string(records.OK) {
 			c.phases["connect"] += r.ConnectNs
 			c.phases["tls"] += r.TLSNs
 			c.phases["waiting"] += r.TTFBNs
@@ -128,22 +128,22 @@ func layRun(t *testing.T) (*result.Run, string) {
 // outcome; so many are cut that the 95th percentile is not known.
 func writeFailing(t *testing.T, path string, length int64) {
 	t.Helper()
-	outcomes := []record.Outcome{record.OK, record.OK, record.OK, record.OK, record.OK, record.OK, record.OK, record.OK, record.Cut,
-		record.Connect, record.Reset, record.Timeout, record.Stalled, record.Status, record.Range, record.Short, record.Corrupt}
-	w, err := record.Create(path)
+	outcomes := []records.Outcome{records.OK, records.OK, records.OK, records.OK, records.OK, records.OK, records.OK, records.OK, records.Cut,
+		records.Connect, records.Reset, records.Timeout, records.Stalled, records.Status, records.Range, records.Short, records.Corrupt}
+	w, err := records.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	window := record.Window{StartNs: 1_800_000_000_000_000_000}
+	window := records.Window{StartNs: 1_800_000_000_000_000_000}
 	window.EndNs = window.StartNs + length
 	random := rand.New(rand.NewPCG(1, 1))
 	for i := range 400 {
 		outcome := outcomes[i%len(outcomes)]
-		r := record.Request{StartUnixNs: window.StartNs - length/10 + random.Int64N(length/2), ConnectNs: 4e6 + random.Int64N(1e6), TLSNs: random.Int64N(1e6),
+		r := records.Request{StartUnixNs: window.StartNs - length/10 + random.Int64N(length/2), ConnectNs: 4e6 + random.Int64N(1e6), TLSNs: random.Int64N(1e6),
 			TTFBNs: 5e6 + random.Int64N(5e6), DurationNs: 2e7 + random.Int64N(length/3), Bytes: 1 << 20, Length: 1 << 20, Outcome: string(outcome), Client: int32(i%10 + 1)}
 		switch outcome {
-		case record.OK:
-		case record.Cut:
+		case records.OK:
+		case records.Cut:
 			r.DurationNs = window.EndNs - r.StartUnixNs
 		default:
 			r.Error = string(outcome) + " happened"

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"syscall"
 
-	"piecebench/wholefile"
+	"piecebench/internal/wholefile"
 )
 
 // Config is what a lab is brought up with. Paths are absolute.

@@ -17,7 +17,7 @@ import (
 	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 
-	"piecebench/netem/listening"
+	"piecebench/host"
 )
 
 // part is one process of the lab.
@@ -146,8 +146,8 @@ func listens(pid, port int) bool {
 	if err != nil {
 		return false
 	}
-	sockets, _ := listening.Sockets(proc) // of a process that has ended: none
-	return slices.ContainsFunc(sockets, func(s listening.Socket) bool { return s.Port == port })
+	sockets, _ := host.ListeningSockets(proc) // of a process that has ended: none
+	return slices.ContainsFunc(sockets, func(s host.ListeningSocket) bool { return s.Port == port })
 }
 
 func lastLines(path string, n int) string {

@@ -7,9 +7,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"piecebench/host"
 	"piecebench/netem/client"
 	"piecebench/netem/delayline"
-	"piecebench/netem/kernelmodule"
 	"piecebench/netem/link"
 )
 
@@ -83,5 +83,5 @@ func mend(module string) string {
 	osRelease, _ := os.ReadFile("/etc/os-release") // a minimal image has none
 	var uts unix.Utsname
 	_ = unix.Uname(&uts)
-	return kernelmodule.Mend(module, string(osRelease), unix.ByteSliceToString(uts.Release[:]))
+	return host.ModuleFix(module, string(osRelease), unix.ByteSliceToString(uts.Release[:]))
 }

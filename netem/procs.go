@@ -12,9 +12,8 @@ import (
 
 	"github.com/prometheus/procfs"
 
+	"piecebench/host"
 	"piecebench/netem/client"
-	"piecebench/netem/cpulimit"
-	"piecebench/netem/listening"
 )
 
 // procReader finds the processes that listen on the servers' ports, and what
@@ -100,7 +99,7 @@ func (r *procReader) readWithThreads() (client.Procs, error) {
 			continue
 		}
 		// One that has ended meanwhile has no limit: there is none to report.
-		limit, _ := cpulimit.Of(p.PIDs...)
+		limit, _ := host.CPULimitOf(p.PIDs...)
 		p.AllowedCPUs, p.QuotaPeriods, p.ThrottledPeriods = limit.CPUs, limit.Periods, limit.Throttled
 		p.ThreadSeconds = map[int]float64{}
 		for _, pid := range p.PIDs {
@@ -127,7 +126,7 @@ func (r *procReader) owners() (byPort map[int][]int, seen []int, err error) {
 	if byPort := pidsByPort(r.holders); len(byPort) == len(r.ports) && !slices.ContainsFunc(r.holders, func(h holder) bool { return !h.holds() }) {
 		return byPort, r.ports, nil
 	}
-	sockets, err := listening.Sockets(r.proc)
+	sockets, err := host.ListeningSockets(r.proc)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/renameio/v2"
 
-	"piecebench/wholefile"
+	"piecebench/internal/wholefile"
 )
 
 // ManifestName is the manifest's file name in a dataset's folder.

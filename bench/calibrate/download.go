@@ -12,9 +12,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"piecebench/bench/hostcpu"
 	"piecebench/bench/result"
-	"piecebench/plain"
+	"piecebench/host"
+	"piecebench/internal/plain"
 )
 
 // download measures the goodput of parallel streams of one URL: streams start
@@ -49,7 +49,7 @@ func download(ctx context.Context, blob string, streams int, ramp, window time.D
 	if err := wait(ramp); err != nil {
 		return result.StreamsCapacity{}, err
 	}
-	start, before, busyBefore := time.Now(), received.Load(), hostcpu.Read()
+	start, before, busyBefore := time.Now(), received.Load(), host.ReadCPU()
 	if err := wait(window); err != nil {
 		return result.StreamsCapacity{}, err
 	}
@@ -57,7 +57,7 @@ func download(ctx context.Context, blob string, streams int, ramp, window time.D
 	return result.StreamsCapacity{
 		Streams:     streams,
 		GoodputBits: int64(float64(bytes) * 8 / elapsed.Seconds()),
-		HostCPU:     hostcpu.Read().BusySince(busyBefore),
+		HostCPU:     host.ReadCPU().BusySince(busyBefore),
 	}, nil
 }
 

@@ -14,8 +14,8 @@ import (
 	"piecebench/bench/plan"
 	"piecebench/bench/result"
 	"piecebench/bench/settings"
-	"piecebench/k6/x/retrieval/record"
 	"piecebench/netem/client"
+	"piecebench/records"
 )
 
 // Setup is what all cells of a run share.
@@ -35,9 +35,9 @@ type Setup struct {
 // Run measures one cell. progress gets the generator's counters about once a
 // second. A cell is whole or absent: what an earlier attempt left of it, and the
 // records of this one if it fails, are set aside (result.SetAside).
-func (s Setup) Run(ctx context.Context, c plan.Cell, progress func(record.Progress)) (measured result.Cell, err error) {
+func (s Setup) Run(ctx context.Context, c plan.Cell, progress func(records.Progress)) (measured result.Cell, err error) {
 	name := fileName(c)
-	records := filepath.Join("requests", name+".parquet")
+	recorded := filepath.Join("requests", name+".parquet")
 	logs := filepath.Join(s.Dir, "logs", name)
 	if err := result.SetAside(s.Dir, name, "requests", "logs"); err != nil {
 		return result.Cell{}, err
@@ -51,13 +51,13 @@ func (s Setup) Run(ctx context.Context, c plan.Cell, progress func(record.Progre
 	if err := watch.begin(ctx); err != nil {
 		return result.Cell{}, err
 	}
-	k6, err := s.start(c, filepath.Join(s.Dir, records), logs)
+	k6, err := s.start(c, filepath.Join(s.Dir, recorded), logs)
 	if err != nil {
 		return result.Cell{}, err
 	}
 	defer k6.kill()
 	watch.k6 = k6
-	observe := func(line record.Progress) {
+	observe := func(line records.Progress) {
 		watch.observe(line)
 		progress(line)
 	}
@@ -68,7 +68,7 @@ func (s Setup) Run(ctx context.Context, c plan.Cell, progress func(record.Progre
 	if err != nil {
 		return result.Cell{}, err
 	}
-	rows, err := record.Open(filepath.Join(s.Dir, records))
+	rows, err := records.Open(filepath.Join(s.Dir, recorded))
 	if err != nil {
 		return result.Cell{}, err
 	}
@@ -78,7 +78,7 @@ func (s Setup) Run(ctx context.Context, c plan.Cell, progress func(record.Progre
 	measured = result.Cell{
 		ID: c.ID, Target: c.Target.Name, Link: c.Link.String(), Mode: c.Mode.Name,
 		Concurrency: c.Concurrency, Repetition: c.Repetition,
-		Records: records,
+		Records: recorded,
 		Series:  watch.series,
 	}
 	window := rows.Window()
@@ -103,7 +103,7 @@ func (s Setup) SetAside(c plan.Cell) error { return result.SetAside(s.Dir, fileN
 
 // leastConnect returns the least time that a connection took to set up, in
 // milliseconds: a round trip to a server of which nothing else is known.
-func leastConnect(rows iter.Seq2[record.Request, error]) (float64, error) {
+func leastConnect(rows iter.Seq2[records.Request, error]) (float64, error) {
 	var least int64
 	for r, err := range rows {
 		if err != nil {

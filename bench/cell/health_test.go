@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"piecebench/k6/x/retrieval/record"
 	"piecebench/netem/client"
+	"piecebench/records"
 )
 
 func TestAServerThatIsNotTheOneOfTheCellsBeginningIsRefused(t *testing.T) {
@@ -32,8 +32,8 @@ func TestAServerThatIsNotTheOneOfTheCellsBeginningIsRefused(t *testing.T) {
 
 func TestAPartThatStoodStillIsRefused(t *testing.T) {
 	second := int64(time.Second)
-	line := func(at int64) record.Progress {
-		return record.Progress{UnixNs: at * second, WindowStart: 1 << 61, WindowEnd: 1 << 62}
+	line := func(at int64) records.Progress {
+		return records.Progress{UnixNs: at * second, WindowStart: 1 << 61, WindowEnd: 1 << 62}
 	}
 	w := watch{beaten: time.Now()}
 	for _, at := range []int64{1, 2, 6} {
@@ -47,9 +47,9 @@ func TestAPartThatStoodStillIsRefused(t *testing.T) {
 		t.Error(err)
 	}
 	// What comes after the window is not missed in it: records take their time.
-	late := watch{last: record.Progress{UnixNs: 11 * second, WindowEnd: 12 * second}}
-	late.observe(record.Progress{UnixNs: 13 * second, WindowEnd: 12 * second})
-	late.observe(record.Progress{UnixNs: 40 * second, WindowEnd: 12 * second, Done: true})
+	late := watch{last: records.Progress{UnixNs: 11 * second, WindowEnd: 12 * second}}
+	late.observe(records.Progress{UnixNs: 13 * second, WindowEnd: 12 * second})
+	late.observe(records.Progress{UnixNs: 40 * second, WindowEnd: 12 * second, Done: true})
 	if late.silence != 2*time.Second {
 		t.Errorf("silence %s, want 2s", late.silence)
 	}

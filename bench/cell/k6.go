@@ -16,8 +16,8 @@ import (
 	"github.com/prometheus/procfs"
 
 	"piecebench/bench/plan"
-	"piecebench/k6/x/retrieval/record"
-	"piecebench/plain"
+	"piecebench/internal/plain"
+	"piecebench/records"
 )
 
 // process is one running k6.
@@ -97,7 +97,7 @@ func (p *process) kill() {
 // calling tick all the while. When ctx ends, k6 is asked to end, and the error
 // is ctx's. A k6 that has written its last line and does not exit is killed:
 // its records are complete, and all that it still can wait for is Prometheus.
-func (p *process) follow(ctx context.Context, observe func(record.Progress), tick func() error) error {
+func (p *process) follow(ctx context.Context, observe func(records.Progress), tick func() error) error {
 	var file *os.File
 	defer func() {
 		if file != nil {
@@ -105,7 +105,7 @@ func (p *process) follow(ctx context.Context, observe func(record.Progress), tic
 		}
 	}()
 	var unread []byte
-	var last record.Progress
+	var last records.Progress
 	poll := func() error {
 		if file == nil {
 			f, err := os.Open(p.progress)
@@ -126,7 +126,7 @@ func (p *process) follow(ctx context.Context, observe func(record.Progress), tic
 			if end < 0 {
 				return nil
 			}
-			last = record.Progress{}
+			last = records.Progress{}
 			if err := json.Unmarshal(unread[:end], &last); err != nil {
 				return fmt.Errorf("progress of k6 (%s): %w", p.progress, err)
 			}

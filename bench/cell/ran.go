@@ -7,7 +7,7 @@ import (
 	"piecebench/bench/plan"
 	"piecebench/bench/result"
 	"piecebench/bench/settings"
-	"piecebench/k6/x/retrieval/record"
+	"piecebench/records"
 )
 
 // windowTolerance is by how much a window may be shorter than planned: the
@@ -26,7 +26,7 @@ func (w *watch) ran(c plan.Cell, v settings.Settings) (result.Ran, error) {
 }
 
 // ran is what a generator ran whose last line of progress this is.
-func ran(last record.Progress, c plan.Cell, v settings.Settings) (result.Ran, error) {
+func ran(last records.Progress, c plan.Cell, v settings.Settings) (result.Ran, error) {
 	warmup, window := time.Duration(last.WindowStart-last.Start), time.Duration(last.WindowEnd-last.WindowStart)
 	r := result.Ran{
 		Clients: int(last.Clients), Requests: last.OK + last.Failed + last.Cut,

@@ -6,11 +6,10 @@ import (
 	"strconv"
 	"time"
 
-	"piecebench/bench/hostcpu"
 	"piecebench/bench/result"
-	"piecebench/k6/x/retrieval/record"
+	"piecebench/host"
 	"piecebench/netem/client"
-	"piecebench/netem/cpulimit"
+	"piecebench/records"
 )
 
 // watch reads what a cell costs, at the start and at the end of its window, and
@@ -22,9 +21,9 @@ type watch struct {
 
 	pids       []int // of the server, before the cell; nil where the agent sees none
 	start, end *reading
-	last       record.Progress // zero before the first
-	silence    time.Duration   // longest without a line, until the first after the window
-	beaten     time.Time       // when beat returned last
+	last       records.Progress // zero before the first
+	silence    time.Duration    // longest without a line, until the first after the window
+	beaten     time.Time        // when beat returned last
 	series     []result.SeriesPoint
 	sampled    time.Time // when sockets were read last
 	sockets    client.Sockets
@@ -37,16 +36,16 @@ type watch struct {
 // reading is everything that a cell's cost is made from. CPU times are seconds.
 type reading struct {
 	time      time.Time
-	host      hostcpu.Time
+	host      host.CPUTime
 	generator float64
-	limit     cpulimit.Limit // of k6
-	server    *client.Proc   // nil where the agent sees none on the target's port
-	emulation float64        // the link agent itself
+	limit     host.CPULimit // of k6
+	server    *client.Proc  // nil where the agent sees none on the target's port
+	emulation float64       // the link agent itself
 	link      client.Stats
 }
 
 // observe takes one line of the generator's progress.
-func (w *watch) observe(line record.Progress) {
+func (w *watch) observe(line records.Progress) {
 	if w.last.UnixNs != 0 && w.last.UnixNs < w.last.WindowEnd {
 		w.silence = max(w.silence, time.Duration(line.UnixNs-w.last.UnixNs))
 	}
@@ -109,13 +108,13 @@ func (w *watch) sample(ctx context.Context) error {
 }
 
 func (w *watch) read(ctx context.Context, into **reading) error {
-	r := &reading{time: time.Now(), host: hostcpu.Read()}
+	r := &reading{time: time.Now(), host: host.ReadCPU()}
 	var err error
 	if r.generator, err = w.k6.cpuTime(); err != nil {
 		return nil // k6 has just ended: the next reading knows it
 	}
 	// Of one that has ended it is not known: the start's reading has it.
-	r.limit, _ = cpulimit.Of(w.k6.cmd.Process.Pid)
+	r.limit, _ = host.CPULimitOf(w.k6.cmd.Process.Pid)
 	if w.agent != nil {
 		procs, err := w.agent.Procs(ctx)
 		if err != nil {

@@ -3,8 +3,8 @@ package compare
 import (
 	"slices"
 
+	"piecebench/bench/bottleneck"
 	"piecebench/bench/result"
-	"piecebench/bench/verdict"
 )
 
 // Lack is what one side lacks where the other may have it.
@@ -81,5 +81,5 @@ func (c *Comparison) Incomplete() (runs []*result.Run) {
 // failsOnOneSide tells that the requests of one side mostly fail and those of the
 // other do not. That is a finding, whatever the machine did meanwhile.
 func failsOnOneSide(a, b []result.Cell) bool {
-	return slices.ContainsFunc(a, verdict.Failing) != slices.ContainsFunc(b, verdict.Failing)
+	return slices.ContainsFunc(a, bottleneck.Failing) != slices.ContainsFunc(b, bottleneck.Failing)
 }

@@ -1,8 +1,8 @@
 package compare
 
 import (
+	"piecebench/bench/bottleneck"
 	"piecebench/bench/result"
-	"piecebench/bench/verdict"
 )
 
 // Metric is one figure that two sides are compared in.
@@ -43,11 +43,11 @@ var Metrics = []Metric{
 }
 
 // Goodput is the metric that a report compares targets by.
-var Goodput = Metric{Name: "goodput", Unit: "Mbit/s", MoreIsBetter: true, machine: verdict.DecidedByMachine,
+var Goodput = Metric{Name: "goodput", Unit: "Mbit/s", MoreIsBetter: true, machine: bottleneck.DecidedByMachine,
 	value: func(c result.Cell) (Figure, bool) { return Figure{Value: c.GoodputBits() / 1e6}, true }}
 
 func quantile(name string, of func(result.Cell) *result.Quantile) Metric {
-	return Metric{Name: name, Unit: "ms", machine: verdict.TimesDecidedByMachine, value: func(c result.Cell) (Figure, bool) {
+	return Metric{Name: name, Unit: "ms", machine: bottleneck.TimesDecidedByMachine, value: func(c result.Cell) (Figure, bool) {
 		q := of(c)
 		if q == nil {
 			return Figure{}, false

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"piecebench/bench/result"
-	"piecebench/k6/x/retrieval/record"
+	"piecebench/records"
 )
 
 // simulated is a cell of a closed loop of clients against a server whose
@@ -17,13 +17,13 @@ import (
 func simulated(t *testing.T, rng *rand.Rand, repetition int, mean float64) result.Cell {
 	t.Helper()
 	const clients, warmup, end = 10, 2e9, 12e9
-	rows := iter.Seq2[record.Request, error](func(yield func(record.Request, error) bool) {
+	rows := iter.Seq2[records.Request, error](func(yield func(records.Request, error) bool) {
 		for range clients {
 			for at := rng.Float64() * warmup / 2; at < end; {
 				took := rng.ExpFloat64() * mean * 1e9
-				r := record.Request{StartUnixNs: int64(at), DurationNs: int64(took), TTFBNs: int64(took / 2), Outcome: string(record.OK)}
+				r := records.Request{StartUnixNs: int64(at), DurationNs: int64(took), TTFBNs: int64(took / 2), Outcome: string(records.OK)}
 				if at+took > end {
-					r.DurationNs, r.Outcome = int64(end-at), string(record.Cut)
+					r.DurationNs, r.Outcome = int64(end-at), string(records.Cut)
 					if at+took/2 > end {
 						r.TTFBNs = 0
 					}
@@ -39,7 +39,7 @@ func simulated(t *testing.T, rng *rand.Rand, repetition int, mean float64) resul
 		}
 	})
 	c := result.Cell{Target: "x", Link: "none", Mode: "full", Concurrency: clients, Repetition: repetition}
-	if err := result.Summarise(rows, record.Window{StartNs: warmup, EndNs: end}, &c); err != nil {
+	if err := result.Summarise(rows, records.Window{StartNs: warmup, EndNs: end}, &c); err != nil {
 		t.Fatal(err)
 	}
 	return c

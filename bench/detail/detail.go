@@ -11,7 +11,7 @@ import (
 	"sync"
 
 	"piecebench/bench/result"
-	"piecebench/k6/x/retrieval/record"
+	"piecebench/records"
 )
 
 // Detail is what the records of one cell show, or of several together. Its
@@ -60,7 +60,7 @@ func readGroup(dir string, cells []result.Cell) Repetitions {
 			r.Absent++
 			continue
 		}
-		records, err := record.Open(filepath.Join(dir, c.Records))
+		recorded, err := records.Open(filepath.Join(dir, c.Records))
 		if err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
 				r.Absent++
@@ -69,7 +69,7 @@ func readGroup(dir string, cells []result.Cell) Repetitions {
 			}
 			continue
 		}
-		one, err := read(c, records)
+		one, err := read(c, recorded)
 		if err != nil {
 			r.Broken++
 			continue

@@ -11,7 +11,7 @@ import (
 
 	"piecebench/bench/result"
 	"piecebench/bench/stats"
-	"piecebench/k6/x/retrieval/record"
+	"piecebench/records"
 )
 
 // recordedRun is a real run with the records of one of its cells.
@@ -74,19 +74,19 @@ func write(t *testing.T, dir, name string, n, cut int, ms func(i int) float64) r
 		t.Fatal(err)
 	}
 	c := result.Cell{Concurrency: 1, Records: "requests/" + name}
-	w, err := record.Create(filepath.Join(dir, c.Records))
+	w, err := records.Create(filepath.Join(dir, c.Records))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range n {
 		ns := int64(ms(i) * 1e6)
-		r := record.Request{StartUnixNs: 1, ConnectNs: ns / 100, TTFBNs: ns / 10, DurationNs: ns, Outcome: string(record.OK)}
+		r := records.Request{StartUnixNs: 1, ConnectNs: ns / 100, TTFBNs: ns / 10, DurationNs: ns, Outcome: string(records.OK)}
 		if i >= cut {
-			r.Outcome = string(record.Cut)
+			r.Outcome = string(records.Cut)
 		}
 		w.Add(&r)
 	}
-	if err := w.Close(record.Window{StartNs: 1, EndNs: math.MaxInt64 / 2}); err != nil {
+	if err := w.Close(records.Window{StartNs: 1, EndNs: math.MaxInt64 / 2}); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -165,12 +165,12 @@ func TestRepetitionsArePooled(t *testing.T) {
 func TestPartsAreRead(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.parquet")
-	w, err := record.Create(path)
+	w, err := records.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Add(&record.Request{StartUnixNs: 1, TTFBNs: 2e6, DurationNs: 5e6, Outcome: string(record.OK)})
-	if err := w.Flush(record.Window{StartNs: 1, EndNs: 1e9}); err != nil {
+	w.Add(&records.Request{StartUnixNs: 1, TTFBNs: 2e6, DurationNs: 5e6, Outcome: string(records.OK)})
+	if err := w.Flush(records.Window{StartNs: 1, EndNs: 1e9}); err != nil {
 		t.Fatal(err)
 	}
 	r := Read(dir, [][]result.Cell{{{Records: "a.parquet", Concurrency: 1}}})[0]

@@ -5,7 +5,7 @@ import (
 
 	"piecebench/bench/result"
 	"piecebench/bench/stats"
-	"piecebench/k6/x/retrieval/record"
+	"piecebench/records"
 )
 
 // sample is what is kept of the requests while their records are read.
@@ -16,13 +16,13 @@ type sample struct {
 }
 
 // read reads the records of one cell.
-func read(cell result.Cell, records *record.Reader) (sample, error) {
+func read(cell result.Cell, recorded *records.Reader) (sample, error) {
 	var s sample
-	window := records.Window()
+	window := recorded.Window()
 	if window.EndNs <= window.StartNs {
 		return s, errors.New("the records name no measured window")
 	}
-	for r, err := range records.Timings() {
+	for r, err := range recorded.Timings() {
 		if err != nil {
 			return s, err
 		}
@@ -36,7 +36,7 @@ func read(cell result.Cell, records *record.Reader) (sample, error) {
 		switch {
 		case times.Duration.Ended:
 			s.phases.add(r)
-		case r.Outcome != string(record.Cut) && r.StartUnixNs+r.DurationNs <= window.EndNs:
+		case r.Outcome != string(records.Cut) && r.StartUnixNs+r.DurationNs <= window.EndNs:
 			s.failed++
 		}
 	}
@@ -79,7 +79,7 @@ func (p Phases) Duration() float64 { return p.Redirects + p.Connect + p.TLS + p.
 // order.
 type phaseSums struct{ requests, redirects, connect, tls, waiting, duration int64 }
 
-func (p *phaseSums) add(r record.Request) {
+func (p *phaseSums) add(r records.Request) {
 	p.merge(phaseSums{1, r.RedirectNs, r.ConnectNs, r.TLSNs, r.TTFBNs, r.DurationNs})
 }
 

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"piecebench/bench/mount"
+	"piecebench/host"
 	"piecebench/netem/link"
 	"piecebench/piece"
 )
@@ -27,7 +27,7 @@ func disk(h *Host) Finding {
 	if err != nil {
 		return unknown(err)
 	}
-	at, err := mount.Of(proc, h.Data)
+	at, err := host.MountOf(proc, h.Data)
 	if err != nil {
 		return unknown(err)
 	}

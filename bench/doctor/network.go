@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"piecebench/bench/plan"
+	"piecebench/host"
 	"piecebench/lab"
-	"piecebench/netem/listening"
 )
 
 // congestionControl checks that both ends of the link may use the lab's. A
@@ -68,8 +68,8 @@ func (h *Host) listening(port int) bool {
 	if err != nil {
 		return false
 	}
-	sockets, _ := listening.Sockets(proc)
-	return slices.ContainsFunc(sockets, func(s listening.Socket) bool {
+	sockets, _ := host.ListeningSockets(proc)
+	return slices.ContainsFunc(sockets, func(s host.ListeningSocket) bool {
 		return s.Port == port && (s.Address.IsUnspecified() || s.Address.IsLoopback())
 	})
 }

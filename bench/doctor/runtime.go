@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"piecebench/host"
 	"piecebench/lab"
-	"piecebench/netem/kernelmodule"
 )
 
 // noEngine says what containers lack here, as scripts/lab asks it.
@@ -113,5 +113,5 @@ func (h *Host) qdisc(params ...string) error {
 }
 
 func (h *Host) mend(module string) string {
-	return kernelmodule.Mend(module, h.read("etc/os-release"), h.read("proc/sys/kernel/osrelease"))
+	return host.ModuleFix(module, h.read("etc/os-release"), h.read("proc/sys/kernel/osrelease"))
 }

@@ -17,9 +17,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"piecebench/bench/result"
-	"piecebench/k6/x/retrieval/record"
 	"piecebench/lab"
 	"piecebench/lab/labtest"
+	"piecebench/records"
 )
 
 // cells is how many a sweep has: one that no fault hits, one for each fault, and one
@@ -118,12 +118,12 @@ func (b *bed) awaitExit(done func() bool) (exited bool) {
 }
 
 // progress returns the lines that the generator has written in a cell.
-func (b *bed) progress(cell int) (lines []record.Progress) {
+func (b *bed) progress(cell int) (lines []records.Progress) {
 	names, _ := filepath.Glob(filepath.Join(b.dir, "logs", fmt.Sprintf("%03d-*.progress.jsonl", cell)))
 	for _, name := range names {
 		text, _ := os.ReadFile(name)
 		for line := range bytes.Lines(text) {
-			var p record.Progress
+			var p records.Progress
 			if json.Unmarshal(line, &p) == nil {
 				lines = append(lines, p)
 			}

@@ -17,7 +17,7 @@ import (
 	"piecebench/bench/result"
 	"piecebench/internal/contained"
 	"piecebench/internal/testneeds"
-	"piecebench/k6/x/retrieval/record"
+	"piecebench/records"
 )
 
 func TestMain(m *testing.M) {
@@ -188,7 +188,7 @@ func (k kept) check(t *testing.T, b *bed, what string) {
 		if was, known := k[c.ID]; known && was != fingerprint(t, b.dir, c) {
 			t.Errorf("%s: cell %d, which was finished, is another now", what, c.ID)
 		}
-		rows, err := record.Open(filepath.Join(b.dir, c.Records))
+		rows, err := records.Open(filepath.Join(b.dir, c.Records))
 		if err != nil {
 			t.Fatal(err)
 		}

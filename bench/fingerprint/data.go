@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"piecebench/bench/mount"
+	"piecebench/host"
 )
 
 // data describes the dataset and what holds it.
@@ -23,7 +23,7 @@ func (f facts) data(manifest string) {
 	if err != nil {
 		return
 	}
-	at, err := mount.Of(proc, filepath.Dir(manifest))
+	at, err := host.MountOf(proc, filepath.Dir(manifest))
 	if err != nil {
 		return
 	}

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"piecebench/wholefile"
+	"piecebench/internal/wholefile"
 )
 
 // asideFolder holds, in a run's folder, what unfinished cells left.

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"piecebench/k6/x/retrieval/record"
-	"piecebench/wholefile"
+	"piecebench/internal/wholefile"
+	"piecebench/records"
 )
 
 // CellsFile is the name of a run's table in its folder.
@@ -42,13 +42,13 @@ var columns = []column{
 	{"duration_p50_ms", func(c Cell) string { return quantile(c.Duration.P50) }},
 	{"duration_p95_ms", func(c Cell) string { return quantile(c.Duration.P95) }},
 	{"duration_p99_ms", func(c Cell) string { return quantile(c.Duration.P99) }},
-	{"failed_connect", failures(record.Connect)},
-	{"failed_reset", failures(record.Reset)},
-	{"failed_timeout", failures(record.Timeout, record.Stalled)},
-	{"failed_status", failures(record.Status)},
-	{"failed_range", failures(record.Range)},
-	{"failed_short", failures(record.Short)},
-	{"failed_corrupt", failures(record.Corrupt)},
+	{"failed_connect", failures(records.Connect)},
+	{"failed_reset", failures(records.Reset)},
+	{"failed_timeout", failures(records.Timeout, records.Stalled)},
+	{"failed_status", failures(records.Status)},
+	{"failed_range", failures(records.Range)},
+	{"failed_short", failures(records.Short)},
+	{"failed_corrupt", failures(records.Corrupt)},
 	{"server_cpu_s_per_gb", func(c Cell) string { return optional(c.ServerCPUSPerGB, 4) }},
 	{"server_rss_mb", func(c Cell) string { return optional(c.ServerRSSMB, 1) }},
 	{"generator_cpu_s_per_gb", func(c Cell) string { return optional(c.GenCPUSPerGB, 4) }},
@@ -118,7 +118,7 @@ func quantile(q *Quantile) string {
 	return decimal(q.Ms, 3)
 }
 
-func failures(kinds ...record.Outcome) func(Cell) string {
+func failures(kinds ...records.Outcome) func(Cell) string {
 	return func(c Cell) string {
 		n := 0
 		for _, k := range kinds {

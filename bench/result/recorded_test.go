@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"piecebench/k6/x/retrieval/record"
+	"piecebench/records"
 )
 
 // recordedRun is a real run with the records of one of its cells; it stands in
@@ -24,7 +24,7 @@ func TestARecordedCellIsSummarisedAsItWas(t *testing.T) {
 	}
 	replayed := 0
 	for _, want := range run.Cells {
-		reader, err := record.Open(filepath.Join(recordedRun, want.Records))
+		reader, err := records.Open(filepath.Join(recordedRun, want.Records))
 		if err != nil {
 			continue // only some records are kept
 		}

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"piecebench/wholefile"
+	"piecebench/internal/wholefile"
 )
 
 // RunFile is the name of a run's JSON file in its folder.

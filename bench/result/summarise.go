@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"piecebench/bench/stats"
-	"piecebench/k6/x/retrieval/record"
+	"piecebench/records"
 )
 
 // maxErrors is how many different errors of a cell are kept as text.
@@ -35,7 +35,7 @@ const maxErrors = 5
 // A failed request is censored at the age at which it failed: it never
 // delivered, so it must not pass for a fast one. Cells in which all requests
 // failed have no quantiles.
-func Summarise(rows iter.Seq2[record.Request, error], window record.Window, cell *Cell) error {
+func Summarise(rows iter.Seq2[records.Request, error], window records.Window, cell *Cell) error {
 	if window.EndNs <= window.StartNs {
 		return errors.New("the records name no measured window: the generator was stopped before its first flush")
 	}
@@ -50,7 +50,7 @@ func Summarise(rows iter.Seq2[record.Request, error], window record.Window, cell
 		if err != nil {
 			return err
 		}
-		corrupt := r.Outcome == string(record.Corrupt)
+		corrupt := r.Outcome == string(records.Corrupt)
 		if corrupt {
 			cell.addFailure(r)
 		}
@@ -67,7 +67,7 @@ func Summarise(rows iter.Seq2[record.Request, error], window record.Window, cell
 			continue
 		}
 		cell.DeliveredBytes += r.WindowBytes
-		if r.Outcome == string(record.OK) || r.Outcome == string(record.Cut) {
+		if r.Outcome == string(records.OK) || r.Outcome == string(records.Cut) {
 			cell.WindowBytes += r.WindowBytes
 		}
 		if r.VerifiedBytes > 0 {
@@ -78,7 +78,7 @@ func Summarise(rows iter.Seq2[record.Request, error], window record.Window, cell
 		case corrupt:
 		case cut:
 			cell.RequestsCut++
-		case r.Outcome == string(record.OK):
+		case r.Outcome == string(records.OK):
 			cell.RequestsOK++
 		default:
 			cell.addFailure(r)
@@ -102,11 +102,11 @@ type cohort struct {
 	size, ended, failed int            // ended: ok or failed, not cut
 }
 
-func (c *cohort) add(r record.Request, cut bool, window record.Window) {
+func (c *cohort) add(r records.Request, cut bool, window records.Window) {
 	c.size++
 	if !cut {
 		c.ended++
-		if r.Outcome != string(record.OK) {
+		if r.Outcome != string(records.OK) {
 			c.failed++
 		}
 	}
@@ -127,9 +127,9 @@ func quantiles(s *stats.Survival) Quantiles {
 }
 
 // addFailure counts a failed request and keeps the first few different errors.
-func (c *Cell) addFailure(r record.Request) {
+func (c *Cell) addFailure(r records.Request) {
 	c.Failed[r.Outcome]++
-	if r.Outcome == string(record.Status) && r.Status > 0 { // else it was no HTTP
+	if r.Outcome == string(records.Status) && r.Status > 0 { // else it was no HTTP
 		if c.FailedStatus == nil {
 			c.FailedStatus = map[string]int{}
 		}

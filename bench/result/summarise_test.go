@@ -9,16 +9,16 @@ import (
 	"slices"
 	"testing"
 
-	"piecebench/k6/x/retrieval/record"
+	"piecebench/records"
 )
 
 const second = int64(1e9)
 
 // The window of these tests: 10 s, after 2 s of warm-up from time 0.
-var window = record.Window{StartNs: 2 * second, EndNs: 12 * second}
+var window = records.Window{StartNs: 2 * second, EndNs: 12 * second}
 
-func rows(requests ...record.Request) iter.Seq2[record.Request, error] {
-	return func(yield func(record.Request, error) bool) {
+func rows(requests ...records.Request) iter.Seq2[records.Request, error] {
+	return func(yield func(records.Request, error) bool) {
 		for _, r := range requests {
 			if !yield(r, nil) {
 				return
@@ -29,15 +29,15 @@ func rows(requests ...record.Request) iter.Seq2[record.Request, error] {
 
 // request lasts from one time to another, in seconds since the warm-up began, its
 // first byte ttfb seconds after it was written (0: none), which is at once.
-func request(from, to, ttfb float64, outcome record.Outcome) record.Request {
+func request(from, to, ttfb float64, outcome records.Outcome) records.Request {
 	ns := func(s float64) int64 { return int64(math.Round(s * 1e9)) }
-	return record.Request{
+	return records.Request{
 		StartUnixNs: ns(from), DurationNs: ns(to) - ns(from), TTFBNs: ns(ttfb), Outcome: string(outcome),
 		Bytes: 1000, WindowBytes: 1000,
 	}
 }
 
-func summarise(t *testing.T, concurrency int, requests ...record.Request) Cell {
+func summarise(t *testing.T, concurrency int, requests ...records.Request) Cell {
 	t.Helper()
 	c := Cell{Concurrency: concurrency}
 	if err := Summarise(rows(requests...), window, &c); err != nil {
@@ -57,20 +57,20 @@ func wantQuantile(t *testing.T, what string, q *Quantile, ms float64, bound bool
 }
 
 func TestCountsAreOfRequestsThatEndInTheWindow(t *testing.T) {
-	before := request(0, 1.5, 0.1, record.OK)
+	before := request(0, 1.5, 0.1, records.OK)
 	before.WindowBytes = 0
-	after := request(12.5, 13, 0.1, record.OK)
+	after := request(12.5, 13, 0.1, records.OK)
 	after.WindowBytes = 0
-	failed := request(4, 5, 0.1, record.Status)
+	failed := request(4, 5, 0.1, records.Status)
 	failed.Error = "503 Service Unavailable"
 	c := summarise(t, 1,
 		before, after, failed, failed,
-		request(1, 3, 0.1, record.OK),  // from the warm-up into the window
-		request(3, 12, 0.1, record.OK), // ends as the window does
-		request(11, 12, 0, record.Cut),
-		request(11, 12.004, 0, record.Cut), // noticed late
-		request(11, 12.5, 0.1, record.OK),  // not cut by the client, but past the window
-		request(5, 6, 0, record.Connect),
+		request(1, 3, 0.1, records.OK),  // from the warm-up into the window
+		request(3, 12, 0.1, records.OK), // ends as the window does
+		request(11, 12, 0, records.Cut),
+		request(11, 12.004, 0, records.Cut), // noticed late
+		request(11, 12.5, 0.1, records.OK),  // not cut by the client, but past the window
+		request(5, 6, 0, records.Connect),
 	)
 	if c.WindowS != 10 {
 		t.Errorf("window %v s", c.WindowS)
@@ -92,8 +92,8 @@ func TestCountsAreOfRequestsThatEndInTheWindow(t *testing.T) {
 // Bytes of no use to a client are no goodput, whenever their request ended; what
 // the link carried, they are.
 func TestBytesOfFailedRequestsAreNoGoodput(t *testing.T) {
-	for _, outcome := range []record.Outcome{record.Corrupt, record.Short, record.Timeout, record.Stalled, record.Range, record.Status} {
-		c := summarise(t, 1, request(3, 4, 0.1, record.OK), request(5, 12, 0, record.Cut),
+	for _, outcome := range []records.Outcome{records.Corrupt, records.Short, records.Timeout, records.Stalled, records.Range, records.Status} {
+		c := summarise(t, 1, request(3, 4, 0.1, records.OK), request(5, 12, 0, records.Cut),
 			request(4, 5, 0.1, outcome), request(11, 12.1, 0.1, outcome))
 		if c.WindowBytes != 2000 || c.DeliveredBytes != 4000 || c.Delivered() != 4000 {
 			t.Errorf("%s: %d bytes of use, %d in all; want 2000 of 4000", outcome, c.WindowBytes, c.Delivered())
@@ -117,9 +117,9 @@ func TestBytesOfFailedRequestsAreNoGoodput(t *testing.T) {
 // A corrupt answer in the warm-up, or one that ends as the window has closed, is
 // still one.
 func TestWrongDataIsCountedWheneverItCame(t *testing.T) {
-	early, late := request(0, 1, 0.1, record.Corrupt), request(11, 12.1, 0.1, record.Corrupt)
+	early, late := request(0, 1, 0.1, records.Corrupt), request(11, 12.1, 0.1, records.Corrupt)
 	early.WindowBytes, early.Error = 0, "wrong byte at 7"
-	c := summarise(t, 1, early, late, request(3, 4, 0.1, record.OK))
+	c := summarise(t, 1, early, late, request(3, 4, 0.1, records.OK))
 	if c.Failed["corrupt"] != 2 || c.RequestsOK != 1 || c.RequestsCut != 0 || len(c.FirstErrors) == 0 || c.FirstErrors[0] != "corrupt: wrong byte at 7" {
 		t.Errorf("%v failed, %d ok, %d cut, %q", c.Failed, c.RequestsOK, c.RequestsCut, c.FirstErrors)
 	}
@@ -127,16 +127,16 @@ func TestWrongDataIsCountedWheneverItCame(t *testing.T) {
 
 // A slow cell: four clients, none of which finishes anything.
 func TestVerifiedBytesAndStatusesAreCounted(t *testing.T) {
-	verified := func(r record.Request, bytes int64) record.Request { r.VerifiedBytes = bytes; return r }
-	status := func(n int32) record.Request {
-		r := request(4, 5, 0.1, record.Status)
+	verified := func(r records.Request, bytes int64) records.Request { r.VerifiedBytes = bytes; return r }
+	status := func(n int32) records.Request {
+		r := request(4, 5, 0.1, records.Status)
 		r.Status = n
 		return r
 	}
 	c := summarise(t, 1,
-		verified(request(0, 1, 0.1, record.OK), 1000), // of the warm-up
-		verified(request(3, 4, 0.1, record.OK), 1000), verified(request(4, 5, 0.1, record.Corrupt), 200),
-		verified(request(11, 12, 0.1, record.Cut), 30), request(5, 6, 0.1, record.OK),
+		verified(request(0, 1, 0.1, records.OK), 1000), // of the warm-up
+		verified(request(3, 4, 0.1, records.OK), 1000), verified(request(4, 5, 0.1, records.Corrupt), 200),
+		verified(request(11, 12, 0.1, records.Cut), 30), request(5, 6, 0.1, records.OK),
 		status(429), status(503), status(429), status(0))
 	if c.Verified != 3 || c.VerifiedBytes != 1230 {
 		t.Errorf("%d requests verified, %d bytes; want 3 and 1230", c.Verified, c.VerifiedBytes)
@@ -148,8 +148,8 @@ func TestVerifiedBytesAndStatusesAreCounted(t *testing.T) {
 
 func TestCutRequestsBoundTheQuantiles(t *testing.T) {
 	c := summarise(t, 4,
-		request(0, 12, 0.5, record.Cut), request(0, 12, 0.7, record.Cut),
-		request(0, 12, 0, record.Cut), request(0, 12, 0, record.Cut))
+		request(0, 12, 0.5, records.Cut), request(0, 12, 0.7, records.Cut),
+		request(0, 12, 0, records.Cut), request(0, 12, 0, records.Cut))
 	if !c.WarmupQuantiles {
 		t.Error("requests of the warm-up are all there is, yet are not used")
 	}
@@ -162,10 +162,10 @@ func TestCutRequestsBoundTheQuantiles(t *testing.T) {
 }
 
 func TestWarmupRequestsAreLeftOutWhereTheWindowHasEnough(t *testing.T) {
-	requests := []record.Request{request(0, 1.9, 1.8, record.OK), request(0, 9, 8, record.OK)}
+	requests := []records.Request{request(0, 1.9, 1.8, records.OK), request(0, 9, 8, records.OK)}
 	for i := range 8 {
 		from := 2 + float64(i)
-		requests = append(requests, request(from, from+1, 0.25, record.OK))
+		requests = append(requests, request(from, from+1, 0.25, records.OK))
 	}
 	c := summarise(t, 2, requests...)
 	if c.WarmupQuantiles {
@@ -176,14 +176,14 @@ func TestWarmupRequestsAreLeftOutWhereTheWindowHasEnough(t *testing.T) {
 }
 
 func TestFailuresDoNotPassForFastRequests(t *testing.T) {
-	var requests []record.Request
+	var requests []records.Request
 	for i := range 60 { // refused after a millisecond
 		from := 2.5 + float64(i)/10
-		requests = append(requests, request(from, from+0.001, 0.001, record.Status))
+		requests = append(requests, request(from, from+0.001, 0.001, records.Status))
 	}
 	for i := range 40 {
 		from := 2.5 + float64(i)/10
-		requests = append(requests, request(from, from+2, 0.3, record.OK))
+		requests = append(requests, request(from, from+2, 0.3, records.OK))
 	}
 	c := summarise(t, 10, requests...)
 	wantQuantile(t, "ttfb p50", c.TTFB.P50, 300, false)
@@ -196,7 +196,7 @@ func TestFailuresDoNotPassForFastRequests(t *testing.T) {
 }
 
 func TestTTFBOfAnUnansweredRequestCountsFromWhenItWasWritten(t *testing.T) {
-	r := request(0, 12, 0, record.Cut)
+	r := request(0, 12, 0, records.Cut)
 	r.ConnectNs, r.TLSNs = 3*second, second
 	wantQuantile(t, "ttfb p50", summarise(t, 1, r).TTFB.P50, 8000, true)
 	r.RedirectNs = 2 * second
@@ -212,15 +212,15 @@ func TestQuantilesAreOfWhatTheServerDoes(t *testing.T) {
 		tol  float64
 	}{{"short requests", 0.2, 0.02}, {"long requests, 40 % cut", 7, 0.03}} {
 		rng := rand.New(rand.NewPCG(7, 7))
-		var requests []record.Request
+		var requests []records.Request
 		const clients = 5000
 		for range clients {
 			for at := 0.0; at < 12; {
 				d := rng.ExpFloat64() * c.mean
 				if at+d > 12 {
-					requests = append(requests, request(at, 12, 0, record.Cut))
+					requests = append(requests, request(at, 12, 0, records.Cut))
 				} else {
-					requests = append(requests, request(at, at+d, d, record.OK))
+					requests = append(requests, request(at, at+d, d, records.OK))
 				}
 				at += d
 			}
@@ -243,16 +243,16 @@ func TestTTFBQuantilesWithFortyPerCentCut(t *testing.T) {
 	const clients, shape, scale = 20_000, 3, 3.5 // seconds
 	truth := func(p float64) float64 { return 1000 * scale * math.Pow(-math.Log(1-p), 1.0/shape) }
 	rng := rand.New(rand.NewPCG(11, 12))
-	var requests []record.Request
+	var requests []records.Request
 	ended, unanswered, started := 0, 0, 0
 	var kept []float64
 	for range clients {
 		for at := rng.Float64(); at < 12; {
 			ttfb := scale * math.Pow(rng.ExpFloat64(), 1.0/shape)
 			end := at + ttfb + 1.1*rng.ExpFloat64() // then the body
-			r := request(at, min(end, 12), ttfb, record.OK)
+			r := request(at, min(end, 12), ttfb, records.OK)
 			if end > 12 {
-				r.Outcome = string(record.Cut)
+				r.Outcome = string(records.Cut)
 				if at+ttfb > 12 {
 					r.TTFBNs = 0
 				}
@@ -291,11 +291,11 @@ func TestTTFBQuantilesWithFortyPerCentCut(t *testing.T) {
 
 func TestSummariseRefusesBrokenRecords(t *testing.T) {
 	broken := errors.New("bad page")
-	err := Summarise(func(yield func(record.Request, error) bool) { yield(record.Request{}, broken) }, window, &Cell{})
+	err := Summarise(func(yield func(records.Request, error) bool) { yield(records.Request{}, broken) }, window, &Cell{})
 	if !errors.Is(err, broken) {
 		t.Errorf("reader's error became %v", err)
 	}
-	if Summarise(rows(), record.Window{}, &Cell{}) == nil {
+	if Summarise(rows(), records.Window{}, &Cell{}) == nil {
 		t.Error("a cell without a window was accepted")
 	}
 }

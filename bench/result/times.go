@@ -2,7 +2,7 @@ package result
 
 import (
 	"piecebench/bench/stats"
-	"piecebench/k6/x/retrieval/record"
+	"piecebench/records"
 )
 
 // Times are what one request shows of its times by the end of the window.
@@ -28,18 +28,18 @@ func (t Time) AddTo(s *stats.Survival) {
 }
 
 // TimesOf returns the times of a request that started before the window's end.
-func TimesOf(r record.Request, window record.Window) Times {
+func TimesOf(r records.Request, window records.Window) Times {
 	age := min(r.DurationNs, window.EndNs-r.StartUnixNs)
 	// The clock of a request that is still without a first byte started when it
 	// was written, so after redirects and connecting.
 	connected := max(0, age-r.ConnectNs-r.TLSNs)
 	waited := max(0, connected-r.RedirectNs)
-	ok := !isCut(r, window) && r.Outcome == string(record.OK)
+	ok := !isCut(r, window) && r.Outcome == string(records.OK)
 	times := Times{TTFB: timeOf(waited, false), Duration: timeOf(age, ok), Transfer: timeOf(connected, ok)}
 	if r.TTFBNs > 0 {
 		// The first byte of an error, or of the wrong range, is not the first
 		// byte of what was asked for.
-		wrong := r.Outcome == string(record.Status) || r.Outcome == string(record.Range)
+		wrong := r.Outcome == string(records.Status) || r.Outcome == string(records.Range)
 		times.TTFB = timeOf(r.TTFBNs, !wrong)
 	}
 	return times
@@ -49,11 +49,11 @@ func timeOf(ns int64, ended bool) Time { return Time{float64(ns) / 1e6, ended} }
 
 // Observes tells whether a request is among those that the cell's quantiles
 // are of: see Summarise.
-func (c Cell) Observes(r record.Request, window record.Window) bool {
+func (c Cell) Observes(r records.Request, window records.Window) bool {
 	return r.StartUnixNs < window.EndNs && (c.WarmupQuantiles || r.StartUnixNs >= window.StartNs)
 }
 
 // isCut tells that a request was still running at the window's end.
-func isCut(r record.Request, window record.Window) bool {
-	return r.Outcome == string(record.Cut) || r.StartUnixNs+r.DurationNs > window.EndNs
+func isCut(r records.Request, window records.Window) bool {
+	return r.Outcome == string(records.Cut) || r.StartUnixNs+r.DurationNs > window.EndNs
 }

@@ -12,10 +12,10 @@ import (
 	"piecebench/bench/plan"
 	"piecebench/bench/result"
 	"piecebench/bench/settings"
-	"piecebench/k6/x/retrieval/record"
 	"piecebench/netem/client"
 	"piecebench/netem/link"
 	"piecebench/piece"
+	"piecebench/records"
 )
 
 // generatorAttempts is how often the generator's ceiling is measured after the
@@ -126,7 +126,7 @@ func (r *sweep) generator(ctx context.Context, number int) (g result.Generator, 
 		Mode:        settings.Mode{Name: settings.FullMode},
 		Concurrency: calibrate.GeneratorClients,
 		Repetition:  number,
-	}, func(record.Progress) {})
+	}, func(records.Progress) {})
 	if err != nil {
 		return g, fmt.Errorf("the generator's ceiling: %w", err)
 	}
@@ -134,5 +134,5 @@ func (r *sweep) generator(ctx context.Context, number int) (g result.Generator, 
 		return g, fmt.Errorf("the generator's ceiling: %d requests to the link agent failed: %s", measured.RequestsFailed(), measured.FirstErrors[0])
 	}
 	g = result.Generator{Clients: calibrate.GeneratorClients, CeilingBits: int64(measured.DeliveredBits()), HostCPU: measured.HostCPU, CPUSPerGB: measured.GenCPUSPerGB}
-	return g, record.Remove(filepath.Join(r.options.Out, measured.Records))
+	return g, records.Remove(filepath.Join(r.options.Out, measured.Records))
 }

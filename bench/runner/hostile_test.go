@@ -15,8 +15,8 @@ import (
 	"testing"
 	"unicode"
 
-	"piecebench/k6/x/retrieval/record"
-	"piecebench/plain"
+	"piecebench/internal/plain"
+	"piecebench/records"
 )
 
 // wrap puts a server before the bed's own, and returns its host.
@@ -130,10 +130,10 @@ func TestAServerThatTalksTooMuchIsCutShort(t *testing.T) {
 	}
 	run := b.load()
 	c := run.Cells[0]
-	if c.RequestsOK > 0 || c.Failed[string(record.Status)] == 0 || len(c.FirstErrors) == 0 {
+	if c.RequestsOK > 0 || c.Failed[string(records.Status)] == 0 || len(c.FirstErrors) == 0 {
 		t.Fatalf("%d ok, failed %v, errors %q", c.RequestsOK, c.Failed, c.FirstErrors)
 	}
-	rows, err := record.Open(filepath.Join(b.options.Out, c.Records))
+	rows, err := records.Open(filepath.Join(b.options.Out, c.Records))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,19 +16,19 @@ import (
 
 	"piecebench/bench/cell"
 	"piecebench/bench/fingerprint"
-	"piecebench/bench/pagecache"
 	"piecebench/bench/plan"
-	"piecebench/bench/report"
 	"piecebench/bench/result"
 	"piecebench/bench/series"
 	"piecebench/bench/settings"
-	"piecebench/k6/x/retrieval/record"
+	"piecebench/host"
+	"piecebench/internal/wholefile"
 	"piecebench/netem/client"
 	"piecebench/netem/link"
 	"piecebench/piece"
 	"piecebench/piece/verify"
+	"piecebench/records"
+	"piecebench/report"
 	"piecebench/version"
-	"piecebench/wholefile"
 )
 
 // Options are what a run needs beside its settings.
@@ -250,9 +250,9 @@ func (r *sweep) run(ctx context.Context) error {
 
 // cell measures one cell and keeps it; left is what the sweep takes from here.
 func (r *sweep) cell(ctx context.Context, c plan.Cell, left time.Duration) error {
-	prepare := pagecache.Warm
+	prepare := host.WarmPageCache
 	if r.settings.Cache == "cold" {
-		prepare = pagecache.Evict
+		prepare = host.EvictPageCache
 	}
 	if err := prepare(r.files); err != nil {
 		return err
@@ -269,7 +269,7 @@ func (r *sweep) cell(ctx context.Context, c plan.Cell, left time.Duration) error
 	if r.pusher.Push(r.results) {
 		setup.WriteURL = series.WriteURL(r.options.Prometheus)
 	}
-	measured, err := setup.Run(ctx, c, func(p record.Progress) { r.status.cell(c, len(r.cells), p, left) })
+	measured, err := setup.Run(ctx, c, func(p records.Progress) { r.status.cell(c, len(r.cells), p, left) })
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 	"piecebench/bench/plan"
 	"piecebench/bench/readable"
 	"piecebench/bench/result"
-	"piecebench/k6/x/retrieval/record"
+	"piecebench/records"
 )
 
 // status tells a person how far the sweep is: a line that is written over and
@@ -21,7 +21,7 @@ import (
 type status struct {
 	w        io.Writer
 	terminal bool
-	last     record.Progress
+	last     records.Progress
 }
 
 func newStatus(w io.Writer) *status {
@@ -78,7 +78,7 @@ func (s *status) generator(g result.Generator) {
 }
 
 // cell shows a cell that runs: left is what the sweep takes from this cell's start.
-func (s *status) cell(c plan.Cell, cells int, p record.Progress, left time.Duration) {
+func (s *status) cell(c plan.Cell, cells int, p records.Progress, left time.Duration) {
 	goodput := 0.0
 	if seconds := float64(p.UnixNs-s.last.UnixNs) / 1e9; s.last.WindowStart == p.WindowStart && seconds > 0 {
 		goodput = float64(p.Bytes-s.last.Bytes) * 8 / 1e6 / seconds

@@ -4,10 +4,10 @@ import (
 	"net/url"
 	"time"
 
+	"piecebench/bench/bottleneck"
 	"piecebench/bench/plan"
 	"piecebench/bench/result"
 	"piecebench/bench/settings"
-	"piecebench/bench/verdict"
 )
 
 // judge adds to a cell what its figures have to be seen against, and what
@@ -36,7 +36,7 @@ func (r *sweep) judge(measured *result.Cell, c plan.Cell) {
 		}
 		e.OpenMs = trips*e.RTTMs + c.Link.Transmit(float64(r.requestBytes(c))).Seconds()*1000
 	}
-	v := verdict.Of(*measured)
+	v := bottleneck.Of(*measured)
 	measured.LimitedBy, measured.Because = v.By, v.Because
 }
 

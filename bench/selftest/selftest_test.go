@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"piecebench/bench/bottleneck"
 	"piecebench/bench/result"
-	"piecebench/bench/verdict"
 	"piecebench/internal/contained"
 	"piecebench/internal/testneeds"
 	"piecebench/lab"
@@ -122,10 +122,10 @@ func TestServersWithAKnownFault(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	truth := map[string]string{
-		"raw 2": verdict.Latency, "raw 120": verdict.Link,
-		"stall 2": verdict.Latency, "stall 120": verdict.Server,
-		"throttle 2": verdict.Server, "throttle 120": verdict.Server,
-		"burn 2": verdict.ServerCPU, "burn 120": verdict.ServerCPU,
+		"raw 2": bottleneck.Latency, "raw 120": bottleneck.Link,
+		"stall 2": bottleneck.Latency, "stall 120": bottleneck.Server,
+		"throttle 2": bottleneck.Server, "throttle 120": bottleneck.Server,
+		"burn 2": bottleneck.ServerCPU, "burn 120": bottleneck.ServerCPU,
 	}
 	disturbed := 0
 	results := load(t, dir)
@@ -179,7 +179,7 @@ func TestAStarvedGeneratorAndALinkThatIsChanged(t *testing.T) {
 		t.Fatalf("%d cells are kept, want the one before the change", len(cells))
 	}
 	t.Log(cells[0].LimitedBy, ": ", cells[0].Because, " ", asJSON(cells[0].Evidence))
-	if cells[0].LimitedBy != verdict.Generator {
+	if cells[0].LimitedBy != bottleneck.Generator {
 		if machine.fill(cells[0].WindowStart, cells[0].WindowEnd()) {
 			t.Skip("SKIPPED: the verdict on a starved generator is NOT tested: other work filled this machine, by the kernel's count")
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/grafana/xk6-output-prometheus-remote/pkg/remote"
 
 	"piecebench/bench/result"
-	"piecebench/plain"
+	"piecebench/internal/plain"
 )
 
 // pushTimeout bounds what a Prometheus that does not answer costs before each

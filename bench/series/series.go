@@ -13,14 +13,14 @@ import (
 	prompb "buf.build/gen/go/prometheus/prometheus/protocolbuffers/go"
 
 	"piecebench/bench/result"
-	"piecebench/k6/x/retrieval/record"
+	"piecebench/records"
 )
 
 // outcomes all have a series in every cell, so that a dashboard shows 0 where
 // nothing failed.
-var outcomes = []record.Outcome{
-	record.OK, record.Cut, record.Connect, record.Reset, record.Timeout, record.Stalled,
-	record.Status, record.Range, record.Short, record.Corrupt,
+var outcomes = []records.Outcome{
+	records.OK, records.Cut, records.Connect, records.Reset, records.Timeout, records.Stalled,
+	records.Status, records.Range, records.Short, records.Corrupt,
 }
 
 // unknownLimit stands for a verdict that is not known: a label cannot be empty.
@@ -44,9 +44,9 @@ func ofCell(run string, c result.Cell) []*prompb.TimeSeries {
 	for _, o := range outcomes {
 		n := int64(c.Failed[string(o)])
 		switch o {
-		case record.OK:
+		case records.OK:
 			n = c.RequestsOK
-		case record.Cut:
+		case records.Cut:
 			n = c.RequestsCut
 		}
 		b.add("requests", float64(n), "outcome", string(o))

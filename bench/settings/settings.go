@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"piecebench/bench/cost"
+	"piecebench/internal/plain"
 	"piecebench/netem/link"
 	"piecebench/piece/dataset"
-	"piecebench/plain"
 )
 
 // Settings are the checked values of all variables.

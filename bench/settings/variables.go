@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"piecebench/bench/cost"
+	"piecebench/internal/plain"
 	"piecebench/netem/link"
 	"piecebench/piece/bytesize"
 	"piecebench/piece/dataset"
-	"piecebench/plain"
 )
 
 // variables is the table of every variable, in the order that help shows them.

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"piecebench/bench/bottleneck"
 	"piecebench/bench/compare"
 	"piecebench/bench/readable"
 	"piecebench/bench/result"
-	"piecebench/bench/verdict"
 )
 
 // limit is one of a rule's limits on a cell.
@@ -31,21 +31,21 @@ func (r Rule) limits() []limit {
 		}
 	}
 	add("success rate", r.SuccessRate != nil, failedOnTheWay, func(c result.Cell) string {
-		ended := c.RequestsOK + verdict.Charged(c)
+		ended := c.RequestsOK + bottleneck.Charged(c)
 		return atLeast(float64(c.RequestsOK)/float64(max(1, ended)), ended > 0, float64(*r.SuccessRate), "no request ended")
 	})
-	add("link share", r.LinkShare != nil, verdict.DecidedByMachine, func(c result.Cell) string {
+	add("link share", r.LinkShare != nil, bottleneck.DecidedByMachine, func(c result.Cell) string {
 		share, ok := c.LinkShare()
 		return atLeast(share, ok, float64(*r.LinkShare), "the link has no measured ceiling")
 	})
-	add("TTFB p50", r.TTFBP50 != nil, verdict.TimesDecidedByMachine, func(c result.Cell) string { return atMost(c.TTFB.P50, *r.TTFBP50) })
-	add("TTFB p95", r.TTFBP95 != nil, verdict.TimesDecidedByMachine, func(c result.Cell) string { return atMost(c.TTFB.P95, *r.TTFBP95) })
-	add("TTFB p99", r.TTFBP99 != nil, verdict.TimesDecidedByMachine, func(c result.Cell) string { return atMost(c.TTFB.P99, *r.TTFBP99) })
+	add("TTFB p50", r.TTFBP50 != nil, bottleneck.TimesDecidedByMachine, func(c result.Cell) string { return atMost(c.TTFB.P50, *r.TTFBP50) })
+	add("TTFB p95", r.TTFBP95 != nil, bottleneck.TimesDecidedByMachine, func(c result.Cell) string { return atMost(c.TTFB.P95, *r.TTFBP95) })
+	add("TTFB p99", r.TTFBP99 != nil, bottleneck.TimesDecidedByMachine, func(c result.Cell) string { return atMost(c.TTFB.P99, *r.TTFBP99) })
 	return all
 }
 
 // failedOnTheWay tells that requests failed, none of which is charged to the server.
-func failedOnTheWay(c result.Cell) bool { return c.RequestsFailed() > 0 && verdict.Charged(c) == 0 }
+func failedOnTheWay(c result.Cell) bool { return c.RequestsFailed() > 0 && bottleneck.Charged(c) == 0 }
 
 func atLeast(share float64, known bool, least float64, unknown string) string {
 	switch {
@@ -194,7 +194,7 @@ func (t tally) never() (names []string) {
 
 // why says how the machine decided a cell's figure.
 func why(c result.Cell) string {
-	if verdict.DecidedByMachine(c) {
+	if bottleneck.DecidedByMachine(c) {
 		return "the machine limited the cell (" + c.LimitedBy + ")"
 	}
 	return "the emulated delay was late"

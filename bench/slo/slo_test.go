@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"piecebench/bench/bottleneck"
 	"piecebench/bench/result"
-	"piecebench/bench/verdict"
 )
 
 func rules(t *testing.T, text string) []Rule {
@@ -176,7 +176,7 @@ func TestGoodputOverAnotherTarget(t *testing.T) {
 func TestWhatTheMachineDecidedIsNotJudged(t *testing.T) {
 	raw, gateway := cell("raw", "1gbit/40ms", "1MiB", 10, 1), cell("gateway", "1gbit/40ms", "1MiB", 10, 1)
 	rawFull, gatewayFull := cell("raw", "1gbit/40ms", "1MiB", 1000, 1), cell("gateway", "1gbit/40ms", "1MiB", 1000, 1)
-	gatewayFull.LimitedBy, gatewayFull.WindowBytes = verdict.Host, 1e7
+	gatewayFull.LimitedBy, gatewayFull.WindowBytes = bottleneck.Host, 1e7
 	late := cell("gateway", "1gbit/40ms", "full", 10, 1)
 	late.Evidence = &result.Evidence{Emulator: &result.Emulator{Late: 0.9}}
 	rawToo := late
@@ -203,7 +203,7 @@ func TestWhatTheMachineDecidedIsNotJudged(t *testing.T) {
 // A link that starves its clients fails their requests; wrong bytes are the server's.
 func TestFailuresOnAStarvingLinkAreNotCharged(t *testing.T) {
 	c := cell("raw", "10gbit/40ms", "100MiB", 1000, 1)
-	c.LimitedBy, c.Failed = verdict.Emulator, map[string]int{"short": 17}
+	c.LimitedBy, c.Failed = bottleneck.Emulator, map[string]int{"short": 17}
 	if got := Check(runOf(c), rules(t, "- success_rate: 100%")); len(got.NotJudged) != 1 || len(got.Broken) != 1 || !strings.Contains(got.Broken[0], "could not be judged") {
 		t.Errorf("%+v", got)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
-	"piecebench/ending"
+	"piecebench/internal/ending"
 	"piecebench/netem"
 	"piecebench/netem/client"
 	"piecebench/netem/stubstatus"

@@ -13,7 +13,7 @@ import (
 
 	"piecebench/bench/plan"
 	"piecebench/bench/settings"
-	"piecebench/ending"
+	"piecebench/internal/ending"
 	"piecebench/lab"
 	"piecebench/piece/dataset"
 )

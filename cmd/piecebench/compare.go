@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"piecebench/bench/compare"
-	"piecebench/bench/report"
 	"piecebench/bench/result"
+	"piecebench/report"
 )
 
 func compareCommand() *cobra.Command {

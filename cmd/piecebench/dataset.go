@@ -8,7 +8,7 @@ import (
 	"os"
 
 	"piecebench/bench/settings"
-	"piecebench/ending"
+	"piecebench/internal/ending"
 	"piecebench/piece/commp"
 	"piecebench/piece/dataset"
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"piecebench/ending"
+	"piecebench/internal/ending"
 	"piecebench/lab"
 )
 

@@ -18,8 +18,8 @@ import (
 
 	"piecebench/bench/result"
 	"piecebench/dashboards"
-	"piecebench/k6/x/retrieval/record"
 	"piecebench/lab/labtest"
+	"piecebench/records"
 )
 
 // api asks Prometheus' API and returns the answer's data.
@@ -144,7 +144,7 @@ func TestASweepIsInPrometheus(t *testing.T) {
 		for _, c := range run.Cells {
 			ended, bytes := 0, int64(0)
 			ttfb := []float64{}
-			rows, err := record.Open(filepath.Join(s.Dir, c.Records))
+			rows, err := records.Open(filepath.Join(s.Dir, c.Records))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -153,7 +153,7 @@ func TestASweepIsInPrometheus(t *testing.T) {
 					t.Fatal(err)
 				}
 				bytes += row.Bytes
-				if row.Outcome != string(record.Cut) {
+				if row.Outcome != string(records.Cut) {
 					ended++
 					ttfb = append(ttfb, float64(row.TTFBNs)/1e9)
 				}

@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"piecebench/bench/report"
 	"piecebench/bench/result"
 	"piecebench/bench/settings"
+	"piecebench/report"
 )
 
 func reportCommand() *cobra.Command {

@@ -9,12 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"piecebench/bench/report"
 	"piecebench/bench/result"
 	"piecebench/bench/runner"
 	"piecebench/bench/settings"
-	"piecebench/ending"
+	"piecebench/internal/ending"
 	"piecebench/netem/client"
+	"piecebench/report"
 )
 
 // resumeVariable names a run's folder; only what that run lacks is measured.

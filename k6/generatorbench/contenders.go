@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"piecebench/k6/x/retrieval/record"
+	"piecebench/records"
 )
 
 //go:embed stock.js
@@ -95,7 +95,7 @@ func (b *bench) retrievalCommand(t task, clients int, d time.Duration, api strin
 }
 
 // progress returns the last line of the progress file.
-func (b *bench) progress() (p record.Progress, err error) {
+func (b *bench) progress() (p records.Progress, err error) {
 	data, err := os.ReadFile(b.path("progress.jsonl"))
 	if err != nil {
 		return p, err

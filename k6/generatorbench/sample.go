@@ -10,7 +10,7 @@ import (
 
 	"github.com/prometheus/procfs"
 
-	"piecebench/direct"
+	"piecebench/internal/direct"
 )
 
 // sample is what a process holds.

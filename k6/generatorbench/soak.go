@@ -8,7 +8,7 @@ import (
 
 	"github.com/prometheus/procfs"
 
-	"piecebench/k6/x/retrieval/record"
+	"piecebench/records"
 )
 
 // bounds say by how much what k6 holds may be more in the last quarter of a
@@ -89,7 +89,7 @@ func mean(samples []sample, of func(sample) float64) float64 {
 
 // printOutcomes counts the records of the run by outcome and error text.
 func (b *bench) printOutcomes() (failed bool, err error) {
-	r, err := record.Open(b.path("requests.parquet"))
+	r, err := records.Open(b.path("requests.parquet"))
 	if err != nil {
 		return false, err
 	}
@@ -108,7 +108,7 @@ func (b *bench) printOutcomes() (failed bool, err error) {
 	fmt.Printf("\n%.2f TB received. Requests by outcome:\n", float64(received)/1e12)
 	for _, text := range slices.Sorted(maps.Keys(counts)) {
 		fmt.Printf("%10d  %s\n", counts[text], text)
-		if text != string(record.OK) && text != string(record.Cut) {
+		if text != string(records.OK) && text != string(records.Cut) {
 			failed = true
 		}
 	}

@@ -14,9 +14,9 @@ import (
 	"strings"
 	"time"
 
-	"piecebench/direct"
+	"piecebench/internal/direct"
+	"piecebench/internal/plain"
 	"piecebench/netem/link"
-	"piecebench/plain"
 )
 
 // Client is an agent. Its methods may be called concurrently.

@@ -17,10 +17,10 @@ import (
 
 	"github.com/google/renameio/v2"
 
+	"piecebench/internal/wholefile"
 	"piecebench/piece"
 	"piecebench/piece/payload"
 	"piecebench/piece/piececid"
-	"piecebench/wholefile"
 
 	"golang.org/x/sync/errgroup"
 )

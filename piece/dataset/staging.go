@@ -9,8 +9,8 @@ import (
 	"slices"
 	"sync"
 
+	"piecebench/internal/wholefile"
 	"piecebench/piece/bytesize"
-	"piecebench/wholefile"
 
 	"golang.org/x/sys/unix"
 )

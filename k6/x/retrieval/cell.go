@@ -14,12 +14,12 @@ import (
 	"go.k6.io/k6/lib"
 	"go.k6.io/k6/metrics"
 
+	"piecebench/internal/plain"
 	"piecebench/k6/x/retrieval/draw"
-	"piecebench/k6/x/retrieval/record"
 	"piecebench/piece"
 	"piecebench/piece/bytesize"
 	"piecebench/piece/verify"
-	"piecebench/plain"
+	"piecebench/records"
 )
 
 // flushEvery is how often records and progress are written, and live bytes
@@ -41,8 +41,8 @@ type cell struct {
 
 	begin    sync.Once
 	started  time.Time // of the scenario, with the monotonic clock
-	window   record.Window
-	records  *record.Writer  // nil without
+	window   records.Window
+	records  *records.Writer // nil without
 	progress *progressWriter // nil without
 	stop     chan struct{}   // ends the ticker, which closes stopped
 	stopped  chan struct{}
@@ -84,7 +84,7 @@ func newCell(o options, p *process, env *common.InitEnvironment) (*cell, error) 
 		if path == "" {
 			continue
 		}
-		if err := record.CheckFree(path); err != nil {
+		if err := records.CheckFree(path); err != nil {
 			return nil, err
 		}
 	}
@@ -102,7 +102,7 @@ func (c *cell) start(scenario *lib.ScenarioState) error {
 			c.window.EndNs = from.Add(c.opts.duration).UnixNano()
 		}
 		if c.opts.records != "" {
-			if c.records, c.err = record.Create(c.opts.records); c.err != nil {
+			if c.records, c.err = records.Create(c.opts.records); c.err != nil {
 				return
 			}
 		}
@@ -150,7 +150,7 @@ func (c *cell) tell(done bool) {
 	if c.progress == nil {
 		return
 	}
-	p := record.Progress{
+	p := records.Progress{
 		UnixNs:      time.Now().UnixNano(),
 		Start:       c.started.UnixNano(),
 		WindowStart: c.window.StartNs,

@@ -14,11 +14,11 @@ import (
 	"go.k6.io/k6/lib/netext"
 	"go.k6.io/k6/metrics"
 
+	"piecebench/internal/plain"
 	"piecebench/k6/x/retrieval/draw"
 	"piecebench/k6/x/retrieval/httpget"
-	"piecebench/k6/x/retrieval/record"
 	"piecebench/piece/verify"
-	"piecebench/plain"
+	"piecebench/records"
 )
 
 // client is a Client of one VU.
@@ -168,14 +168,14 @@ func (c *client) request(ctx context.Context, state *lib.State) *Response {
 	if check != nil {
 		res.VerifiedBytes = check.Checked()
 		res.Verified = res.VerifiedBytes > 0
-		if res.Outcome == string(record.OK) && res.VerifiedBytes != res.Length {
+		if res.Outcome == string(records.OK) && res.VerifiedBytes != res.Length {
 			cell.check(fmt.Errorf("%d of the %d bytes at %d of piece %s were verified, want all", res.VerifiedBytes, res.Length, res.Offset, p.CID))
 		}
 	}
-	switch record.Outcome(res.Outcome) {
-	case record.OK:
+	switch records.Outcome(res.Outcome) {
+	case records.OK:
 		cell.ok.Add(1)
-	case record.Cut:
+	case records.Cut:
 		cell.cut.Add(1)
 	default:
 		cell.failed.Add(1)
@@ -183,7 +183,7 @@ func (c *client) request(ctx context.Context, state *lib.State) *Response {
 	if cell.records != nil {
 		cell.records.Add(&res.Request)
 	}
-	if res.Outcome != string(record.Cut) {
+	if res.Outcome != string(records.Cut) {
 		metrics.PushIfNotDone(ctx, state.Samples, c.samples.request(tags, &res))
 	}
 	return &Response{

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"piecebench/k6/x/retrieval/record"
+	"piecebench/records"
 )
 
 func TestKilledProcessLosesAtMostASecond(t *testing.T) {
@@ -27,7 +27,7 @@ func TestKilledProcessLosesAtMostASecond(t *testing.T) {
 	if w := r.Window(); w.EndNs-w.StartNs != int64(time.Minute) || w.StartNs != safe.WindowStart {
 		t.Errorf("window %+v", w)
 	}
-	if err := record.Recover(c.records); err != nil {
+	if err := records.Recover(c.records); err != nil {
 		t.Fatal(err)
 	}
 	if again, r := c.rows(t); !r.Complete() || len(again) != len(rows) {
@@ -50,8 +50,8 @@ func TestSignalsCutAndComplete(t *testing.T) {
 			t.Errorf("%s: %v\n%s", sig, err, c.stderr.String())
 		}
 		rows, r := c.rows(t)
-		if !r.Complete() || len(rows) != 5 || count(rows, record.Cut) != 5 {
-			t.Errorf("%s: complete %v, %d rows, %d cut; want 5", sig, r.Complete(), len(rows), count(rows, record.Cut))
+		if !r.Complete() || len(rows) != 5 || count(rows, records.Cut) != 5 {
+			t.Errorf("%s: complete %v, %d rows, %d cut; want 5", sig, r.Complete(), len(rows), count(rows, records.Cut))
 		}
 		if lines := c.lines(t); !lines[len(lines)-1].Done {
 			t.Errorf("%s: the last progress line is not done", sig)

@@ -18,8 +18,8 @@ import (
 	"piecebench/internal/contained"
 	"piecebench/internal/program"
 	"piecebench/k6/internal/testset"
-	"piecebench/k6/x/retrieval/record"
 	"piecebench/piece"
+	"piecebench/records"
 )
 
 func TestMain(m *testing.M) { os.Exit(contained.Run(m.Run)) }
@@ -85,13 +85,13 @@ func (c *cell) run(t *testing.T) {
 	}
 }
 
-func (c *cell) rows(t *testing.T) ([]record.Request, *record.Reader) {
+func (c *cell) rows(t *testing.T) ([]records.Request, *records.Reader) {
 	t.Helper()
-	r, err := record.Open(c.records)
+	r, err := records.Open(c.records)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, c.stderr.String())
 	}
-	var rows []record.Request
+	var rows []records.Request
 	for row, err := range r.Rows() {
 		if err != nil {
 			t.Fatal(err)
@@ -101,7 +101,7 @@ func (c *cell) rows(t *testing.T) ([]record.Request, *record.Reader) {
 	return rows, r
 }
 
-func (c *cell) lines(t *testing.T) []record.Progress {
+func (c *cell) lines(t *testing.T) []records.Progress {
 	t.Helper()
 	f, err := os.Open(c.progress)
 	if errors.Is(err, os.ErrNotExist) {
@@ -111,9 +111,9 @@ func (c *cell) lines(t *testing.T) []record.Progress {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	var lines []record.Progress
+	var lines []records.Progress
 	for s := bufio.NewScanner(f); s.Scan(); {
-		var p record.Progress
+		var p records.Progress
 		if err := json.Unmarshal(s.Bytes(), &p); err != nil {
 			t.Fatalf("progress line %q: %v", s.Text(), err)
 		}
@@ -122,7 +122,7 @@ func (c *cell) lines(t *testing.T) []record.Progress {
 	return lines
 }
 
-func count(rows []record.Request, o record.Outcome) (n int) {
+func count(rows []records.Request, o records.Outcome) (n int) {
 	for _, r := range rows {
 		if r.Outcome == string(o) {
 			n++
@@ -132,7 +132,7 @@ func count(rows []record.Request, o record.Outcome) (n int) {
 }
 
 // waitFor waits until the progress file has n lines.
-func (c *cell) waitFor(t *testing.T, n int) []record.Progress {
+func (c *cell) waitFor(t *testing.T, n int) []records.Progress {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if lines := c.lines(t); len(lines) >= n {

@@ -10,7 +10,7 @@ import (
 	"go.k6.io/k6/metrics"
 
 	"piecebench/k6/x/retrieval/httpget"
-	"piecebench/k6/x/retrieval/record"
+	"piecebench/records"
 )
 
 // sampler makes k6's own HTTP samples of a client's requests. Beside the
@@ -38,7 +38,7 @@ func newSampler(state *lib.State, name string) *sampler {
 func (s *sampler) request(base metrics.TagsAndMeta, r *httpget.Result) metrics.SampleContainer {
 	tags := s.tagsFor(base, r)
 	failed := 0.0
-	if r.Outcome != string(record.OK) {
+	if r.Outcome != string(records.OK) {
 		failed = 1
 	}
 	m := s.state.BuiltinMetrics
@@ -77,7 +77,7 @@ func (s *sampler) tagsFor(base metrics.TagsAndMeta, r *httpget.Result) *metrics.
 	tm.SetSystemTagOrMetaIfEnabled(on, metrics.TagURL, s.name)
 	tm.SetSystemTagOrMetaIfEnabled(on, metrics.TagMethod, "GET")
 	tm.SetSystemTagOrMetaIfEnabled(on, metrics.TagStatus, strconv.Itoa(int(r.Status)))
-	tm.SetSystemTagOrMetaIfEnabled(on, metrics.TagExpectedResponse, strconv.FormatBool(r.Outcome == string(record.OK)))
+	tm.SetSystemTagOrMetaIfEnabled(on, metrics.TagExpectedResponse, strconv.FormatBool(r.Outcome == string(records.OK)))
 	if r.HTTP != "" {
 		tm.SetSystemTagOrMetaIfEnabled(on, metrics.TagProto, r.HTTP)
 	}

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"piecebench/k6/x/retrieval/record"
+	"piecebench/records"
 )
 
 // checkPoints compares what k6's outputs were given with the records.
-func (c *cell) checkPoints(t *testing.T, rows []record.Request, bodyBytes int64) {
+func (c *cell) checkPoints(t *testing.T, rows []records.Request, bodyBytes int64) {
 	t.Helper()
 	sum, n := make(map[string]float64), make(map[string]int)
 	known := []string{"run", "target", "link", "mode", "concurrency", "repetition", "status", "expected_response", "outcome"}
@@ -29,7 +29,7 @@ func (c *cell) checkPoints(t *testing.T, rows []record.Request, bodyBytes int64)
 			t.Fatalf("tags %v", p.Data.Tags)
 		}
 	}
-	ok := count(rows, record.OK)
+	ok := count(rows, records.OK)
 	for _, m := range []string{"http_reqs", "http_req_duration", "http_req_waiting", "http_req_connecting", "http_req_tls_handshaking",
 		"http_req_sending", "http_req_receiving", "http_req_blocked", "http_req_failed"} {
 		if n[m] != ok {
@@ -76,8 +76,8 @@ func TestLongDownloadsAreSeenWhileTheyRun(t *testing.T) {
 	c.env["MODE"], c.env["DURATION"], c.env["VERIFY"] = "full", "3s", "0"
 	c.run(t)
 	rows, _ := c.rows(t)
-	if len(rows) != 5 || count(rows, record.Cut) != 5 {
-		t.Fatalf("%d rows, %d cut; want 5", len(rows), count(rows, record.Cut))
+	if len(rows) != 5 || count(rows, records.Cut) != 5 {
+		t.Fatalf("%d rows, %d cut; want 5", len(rows), count(rows, records.Cut))
 	}
 	received, times := 0.0, make(map[time.Time]bool)
 	for _, p := range c.readPoints(t) {

@@ -11,9 +11,9 @@ import (
 
 	"github.com/grafana/sobek"
 
+	"piecebench/internal/plain"
 	"piecebench/k6/x/retrieval/draw"
 	"piecebench/piece/bytesize"
-	"piecebench/plain"
 )
 
 // options are the argument of new Client({...}). Values may be strings, as the

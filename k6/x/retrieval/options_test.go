@@ -18,7 +18,7 @@ func TestBadInputIsRefusedBeforeAnythingIsMade(t *testing.T) {
 		"mode 1MiB: the range is larger than piece baga": "MODE=1MiB",
 		"want full or a size such as 1MiB":               "MODE=big",
 		"no {piece} in it":                               "URL=http://127.0.0.1:1/x",
-		"use http://host":                               "URL=ftp://127.0.0.1/{piece}",
+		"use http://host":                                "URL=ftp://127.0.0.1/{piece}",
 		"url and manifest are required":                  "URL=",
 		"no such file":                                   "MANIFEST=/nonexistent/pieces.json",
 		"manifest " + broken:                             "MANIFEST=" + broken,

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"piecebench/k6/x/retrieval/record"
+	"piecebench/records"
 )
 
 // progressWriter writes a line of JSON a second.
@@ -23,7 +23,7 @@ func createProgress(path string) (*progressWriter, error) {
 }
 
 // write adds a line in one write, so that a reader never sees half of one.
-func (w *progressWriter) write(p record.Progress) error {
+func (w *progressWriter) write(p records.Progress) error {
 	if err := w.enc.Encode(p); err != nil {
 		return fmt.Errorf("progress: %w", err)
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"piecebench/k6/x/retrieval/draw"
-	"piecebench/k6/x/retrieval/record"
+	"piecebench/records"
 )
 
 func TestEveryRequestIsRecorded(t *testing.T) {
@@ -26,7 +26,7 @@ func TestEveryRequestIsRecorded(t *testing.T) {
 	for i, p := range c.manifest.Pieces {
 		objects[i] = draw.Object{Size: p.UnpaddedSize(), Align: 1}
 	}
-	byClient := make(map[int32][]record.Request)
+	byClient := make(map[int32][]records.Request)
 	for _, row := range rows {
 		bytesAll += row.Bytes
 		byClient[row.Client] = append(byClient[row.Client], row)
@@ -42,7 +42,7 @@ func TestEveryRequestIsRecorded(t *testing.T) {
 			t.Fatalf("window %+v, but %+v", win, row)
 		}
 	}
-	if cut := count(rows, record.Cut); cut > 5 {
+	if cut := count(rows, records.Cut); cut > 5 {
 		t.Errorf("%d cut requests of 5 clients", cut)
 	}
 	// Each client asks for its part of the seeded sequence, in order.
@@ -50,7 +50,7 @@ func TestEveryRequestIsRecorded(t *testing.T) {
 		t.Errorf("%d clients, want 5", len(byClient))
 	}
 	for client, got := range byClient {
-		slices.SortFunc(got, func(a, b record.Request) int { return int(a.StartUnixNs - b.StartUnixNs) })
+		slices.SortFunc(got, func(a, b records.Request) int { return int(a.StartUnixNs - b.StartUnixNs) })
 		want := draw.New(1, uint64(client), objects, 64<<10)
 		for i, row := range got {
 			w := want.Next()
@@ -65,7 +65,7 @@ func TestEveryRequestIsRecorded(t *testing.T) {
 	lines := c.lines(t)
 	last := lines[len(lines)-1]
 	if !last.Done || last.Active != 0 || last.Bytes != bytesAll || last.WindowStart != win.StartNs || last.WindowEnd != win.EndNs ||
-		last.OK != int64(count(rows, record.OK)) || last.Cut != int64(count(rows, record.Cut)) || last.Failed != 0 {
+		last.OK != int64(count(rows, records.OK)) || last.Cut != int64(count(rows, records.Cut)) || last.Failed != 0 {
 		t.Errorf("last progress line %+v, but %d rows with %d bytes", last, len(rows), bytesAll)
 	}
 	if first := lines[0]; first.Bytes != 0 || first.Done || len(lines) < 3 {
@@ -90,13 +90,13 @@ func TestFailuresAreRecordedAndTheTestGoesOn(t *testing.T) {
 	})
 	c.run(t)
 	rows, _ := c.rows(t)
-	bad := count(rows, record.Corrupt)
-	if bad < 10 || count(rows, record.OK) != 0 {
-		t.Fatalf("%d corrupt, %d ok", bad, count(rows, record.OK))
+	bad := count(rows, records.Corrupt)
+	if bad < 10 || count(rows, records.OK) != 0 {
+		t.Fatalf("%d corrupt, %d ok", bad, count(rows, records.OK))
 	}
 	for _, row := range rows {
 		want := fmt.Sprintf("piece %s: byte %d is", row.Piece, row.Offset+row.Length-1)
-		if row.Outcome == "corrupt" && !strings.Contains(row.Error, want) && row.Error != record.OtherError {
+		if row.Outcome == "corrupt" && !strings.Contains(row.Error, want) && row.Error != records.OtherError {
 			t.Fatalf("error %q, want %q", row.Error, want)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"piecebench/k6/x/retrieval/record"
+	"piecebench/records"
 )
 
 func TestEachClientMakesItsRequestsAndTheLastEndsTheWindow(t *testing.T) {
@@ -15,7 +15,7 @@ func TestEachClientMakesItsRequestsAndTheLastEndsTheWindow(t *testing.T) {
 	byClient := map[int32]int{}
 	var last int64
 	for _, row := range rows {
-		if row.Outcome != string(record.OK) || row.WindowBytes != row.Length {
+		if row.Outcome != string(records.OK) || row.WindowBytes != row.Length {
 			t.Errorf("%+v: want it ok, and all its bytes in the window", row)
 		}
 		byClient[row.Client]++
@@ -42,8 +42,8 @@ func TestRequestsThatDoNotEndInTimeAreCut(t *testing.T) {
 	c.env["REQUESTS"], c.env["WARMUP"], c.env["DURATION"] = "1", "0s", "1s"
 	c.run(t)
 	rows, r := c.rows(t)
-	if len(rows) != 5 || count(rows, record.Cut) != 5 {
-		t.Errorf("%d rows, %d cut; want 5", len(rows), count(rows, record.Cut))
+	if len(rows) != 5 || count(rows, records.Cut) != 5 {
+		t.Errorf("%d rows, %d cut; want 5", len(rows), count(rows, records.Cut))
 	}
 	if w := r.Window(); w.EndNs-w.StartNs != int64(time.Second) {
 		t.Errorf("the window took %d ns, not the second that it may", w.EndNs-w.StartNs)

@@ -17,9 +17,9 @@ import (
 
 	"piecebench/k6/internal/testset"
 	"piecebench/k6/x/retrieval/httpget"
-	"piecebench/k6/x/retrieval/record"
 	"piecebench/piece"
 	"piecebench/piece/verify"
+	"piecebench/records"
 )
 
 // datasets are of one piece each, which ends with zeros where it was imported.
@@ -57,8 +57,8 @@ func TestAServerOfWrongBytesScoresNoVerifiedOK(t *testing.T) {
 			c.env["REQUESTS"], c.env["WARMUP"], c.env["DURATION"], c.env["CONCURRENCY"] = "20", "0s", "1m", "3"
 			c.run(t)
 			rows, _ := c.rows(t)
-			if corrupt := count(rows, record.Corrupt); len(rows) != 60 || corrupt != 60 {
-				t.Errorf("%s, %s: of %d requests %d are corrupt and %d ok, want 60 corrupt", name, mode, len(rows), corrupt, count(rows, record.OK))
+			if corrupt := count(rows, records.Corrupt); len(rows) != 60 || corrupt != 60 {
+				t.Errorf("%s, %s: of %d requests %d are corrupt and %d ok, want 60 corrupt", name, mode, len(rows), corrupt, count(rows, records.OK))
 			}
 		}
 	}
@@ -81,7 +81,7 @@ func TestEveryByteOfAnImportedPieceIsVerified(t *testing.T) {
 		rows, _ := c.rows(t)
 		verified := 0
 		for _, row := range rows {
-			if row.Outcome != string(record.OK) || row.Verified != (row.VerifiedBytes > 0) || row.Verified && row.VerifiedBytes != row.Length {
+			if row.Outcome != string(records.OK) || row.Verified != (row.VerifiedBytes > 0) || row.Verified && row.VerifiedBytes != row.Length {
 				t.Errorf("%s: %+v", mode, row)
 			}
 			if row.Verified {
@@ -101,7 +101,7 @@ func TestRangesThatCannotBeVerifiedEndTheTestAtItsStart(t *testing.T) {
 	if err := c.command(t).Run(); err == nil || !strings.Contains(c.stderr.String(), "in blocks of 16KiB") {
 		t.Errorf("%v\n%s", err, c.stderr.String())
 	}
-	if rows, err := record.Open(c.records); err == nil {
+	if rows, err := records.Open(c.records); err == nil {
 		t.Errorf("records are left: %+v", rows)
 	}
 }
@@ -170,7 +170,7 @@ func TestOneFlippedBitIsCaught(t *testing.T) {
 					r.Size = p.UnpaddedSize()
 					check := ref.Range(r.Offset, r.Length)
 					r.Check = check
-					if res := client.Get(context.Background(), r); res.Outcome != string(record.Corrupt) || r.Offset+check.Checked() > at {
+					if res := client.Get(context.Background(), r); res.Outcome != string(records.Corrupt) || r.Offset+check.Checked() > at {
 						t.Errorf("%s, %d bytes at %d from %s (%s): byte %d is wrong, and the outcome is %s (%s)", name, r.Length, r.Offset, server, coding, at, res.Outcome, res.Error)
 					}
 				}

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"piecebench/k6/x/retrieval/record"
+	"piecebench/records"
 )
 
 // maxSkip is the largest body of a redirect that is read to keep the
@@ -59,14 +59,14 @@ func (x *exchange) judge(resp *http.Response) error {
 	r := &x.req
 	switch {
 	case r.Whole && resp.StatusCode != http.StatusOK:
-		return fail(record.Status, "status %d, want 200", resp.StatusCode)
+		return fail(records.Status, "status %d, want 200", resp.StatusCode)
 	case !r.Whole && resp.StatusCode == http.StatusOK:
-		return fail(record.Range, "status 200: the range was ignored")
+		return fail(records.Range, "status 200: the range was ignored")
 	case !r.Whole && resp.StatusCode != http.StatusPartialContent:
-		return fail(record.Status, "status %d, want 206", resp.StatusCode)
+		return fail(records.Status, "status %d, want 206", resp.StatusCode)
 	}
 	if enc := resp.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
-		return fail(record.Range, "Content-Encoding %s, though identity was asked for", enc)
+		return fail(records.Range, "Content-Encoding %s, though identity was asked for", enc)
 	}
 	if !r.Whole {
 		if err := r.checkContentRange(resp.Header.Get("Content-Range")); err != nil {
@@ -74,7 +74,7 @@ func (x *exchange) judge(resp *http.Response) error {
 		}
 	}
 	if resp.ContentLength >= 0 && resp.ContentLength != r.Length {
-		return fail(record.Range, "Content-Length %d, want %d", resp.ContentLength, r.Length)
+		return fail(records.Range, "Content-Length %d, want %d", resp.ContentLength, r.Length)
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func (r *Request) checkContentRange(got string) error {
 			return nil
 		}
 	}
-	return fail(record.Range, "Content-Range does not match the request: %s", describeRange(got))
+	return fail(records.Range, "Content-Range does not match the request: %s", describeRange(got))
 }
 
 // describeRange says in which way a Content-Range can be wrong without its
@@ -186,7 +186,7 @@ func (x *exchange) wantEOF(body io.Reader) error {
 	var b [1]byte
 	switch n, err := io.ReadFull(body, b[:]); {
 	case n > 0:
-		return fail(record.Range, "more than the %d bytes asked for", x.req.Length)
+		return fail(records.Range, "more than the %d bytes asked for", x.req.Length)
 	case errors.Is(err, io.EOF):
 		return nil
 	default:
@@ -207,7 +207,7 @@ func (x *exchange) took(b []byte, n int) error {
 		return nil
 	}
 	if _, err := x.req.Check.Write(b); err != nil {
-		return fail(record.Corrupt, "%s", err)
+		return fail(records.Corrupt, "%s", err)
 	}
 	return nil
 }
@@ -215,7 +215,7 @@ func (x *exchange) took(b []byte, n int) error {
 // short is the failure of a body that ended early for the reason err.
 func (x *exchange) short(err error) error {
 	if hungUp(err) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return fail(record.Short, "body ended early: %s", strings.Replace(reason(err), "unexpected EOF", "EOF", 1))
+		return fail(records.Short, "body ended early: %s", strings.Replace(reason(err), "unexpected EOF", "EOF", 1))
 	}
-	return failAs(record.Short, "body", err)
+	return failAs(records.Short, "body", err)
 }

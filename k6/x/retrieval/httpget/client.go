@@ -12,8 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"piecebench/k6/x/retrieval/record"
-	"piecebench/plain"
+	"piecebench/internal/plain"
+	"piecebench/records"
 )
 
 // Config is what all requests of a client have in common.
@@ -79,7 +79,7 @@ type Request struct {
 // Result says how a request went. Of the record all is set but Piece,
 // Verified, VerifiedBytes and Client, which the caller knows.
 type Result struct {
-	record.Request
+	records.Request
 	End time.Time
 	// Blocked is the time until there was a connection, new or kept; Sending
 	// that of writing the request, which the time to the first byte includes;
@@ -102,9 +102,9 @@ func (c *Client) Get(ctx context.Context, r Request) Result {
 	}
 	switch {
 	case !c.WindowEnd.IsZero() && end.After(c.WindowEnd):
-		res.Outcome = string(record.Cut)
+		res.Outcome = string(records.Cut)
 	case err == nil:
-		res.Outcome = string(record.OK)
+		res.Outcome = string(records.OK)
 	default:
 		outcome, text := classify(ctx, err)
 		res.Outcome, res.Error = string(outcome), plain.Line(text)

@@ -7,7 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
-	"piecebench/k6/x/retrieval/record"
+	"piecebench/records"
 	"time"
 )
 
@@ -115,11 +115,11 @@ func (x *exchange) phase(name string, ns *int64, step func(context.Context) erro
 	case x.ctx.Err() != nil:
 		return errCut
 	case until.IsZero() || time.Now().Before(until):
-		return failAs(record.Connect, name, err)
+		return failAs(records.Connect, name, err)
 	case until.Equal(x.deadline):
 		return x.timeout()
 	}
-	return fail(record.Connect, "%s: not done after %s", name, x.client.Stall)
+	return fail(records.Connect, "%s: not done after %s", name, x.client.Stall)
 }
 
 // open connects to u's server. It returns when ctx is done, though the dialer of

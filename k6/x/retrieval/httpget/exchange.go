@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"piecebench/k6/x/retrieval/record"
+	"piecebench/records"
 )
 
 // maxHead is the most that a response head may take, in bytes.
@@ -146,7 +146,7 @@ func (x *exchange) use(c *conn) {
 }
 
 // errUnasked is an answer that the server sent before it can have had the request.
-var errUnasked = &failure{outcome: record.Status, text: "bytes that came before the server had the request"}
+var errUnasked = &failure{outcome: records.Status, text: "bytes that came before the server had the request"}
 
 // send writes the request and reads the response head.
 func (x *exchange) send(u *url.URL) (*http.Response, error) {
@@ -169,10 +169,10 @@ func (x *exchange) send(u *url.URL) (*http.Response, error) {
 		if over := x.expired(err); over != nil {
 			err = over
 		}
-		return nil, failAs(record.Reset, "write", err)
+		return nil, failAs(records.Reset, "write", err)
 	}
 	if _, err := c.br.Peek(1); err != nil {
-		return nil, failAs(record.Reset, "no response", err)
+		return nil, failAs(records.Reset, "no response", err)
 	}
 	if c.raw != nil && c.raw.unacknowledged() {
 		return nil, errUnasked
@@ -182,10 +182,10 @@ func (x *exchange) send(u *url.URL) (*http.Response, error) {
 	for {
 		resp, err := http.ReadResponse(c.br, getRequest)
 		if err != nil && x.headErr != nil { // and not what the parser made of the part it had
-			return nil, failAs(record.Reset, "response head", x.headErr)
+			return nil, failAs(records.Reset, "response head", x.headErr)
 		}
 		if err != nil {
-			return nil, failAs(record.Status, "response head", err)
+			return nil, failAs(records.Status, "response head", err)
 		}
 		if resp.StatusCode >= 200 { // else an interim response
 			x.headLeft = -1
@@ -244,7 +244,7 @@ func (x *exchange) read(p []byte) (int, error) {
 // readHead is read for the response head.
 func (x *exchange) readHead(p []byte) (n int, err error) {
 	if x.headLeft == 0 {
-		err = fail(record.Status, "larger than %d bytes", maxHead)
+		err = fail(records.Status, "larger than %d bytes", maxHead)
 	} else if n, err = x.read(p[:min(len(p), x.headLeft)]); err == nil {
 		x.headLeft -= n
 	}
@@ -269,7 +269,7 @@ func (x *exchange) arm(set func(time.Time) error) error {
 	if stall := x.client.Stall; stall > 0 {
 		giveUp := x.lastByte.Add(stall)
 		if !now.Before(giveUp) {
-			return fail(record.Stalled, "no byte for %s", stall)
+			return fail(records.Stalled, "no byte for %s", stall)
 		}
 		if next.IsZero() || giveUp.Before(next) {
 			next = giveUp
@@ -291,7 +291,7 @@ func (x *exchange) arm(set func(time.Time) error) error {
 }
 
 func (x *exchange) timeout() error {
-	return fail(record.Timeout, "not done after %s", x.client.Timeout)
+	return fail(records.Timeout, "not done after %s", x.client.Timeout)
 }
 
 // hungUp reports whether the server ended the connection.

@@ -7,12 +7,12 @@ import (
 	"net"
 	"os"
 
-	"piecebench/k6/x/retrieval/record"
+	"piecebench/records"
 )
 
 // failure is an error whose outcome is known where it happens.
 type failure struct {
-	outcome record.Outcome
+	outcome records.Outcome
 	text    string
 	cause   error // nil when the server's answer is
 }
@@ -20,30 +20,30 @@ type failure struct {
 func (f *failure) Error() string { return f.text }
 func (f *failure) Unwrap() error { return f.cause }
 
-func fail(outcome record.Outcome, format string, args ...any) error {
+func fail(outcome records.Outcome, format string, args ...any) error {
 	return &failure{outcome: outcome, text: fmt.Sprintf(format, args...)}
 }
 
 // errCut ends a request whose context is done.
-var errCut = &failure{outcome: record.Cut}
+var errCut = &failure{outcome: records.Cut}
 
 // failAs gives err an outcome, unless it has one: deadlines and cancellation
 // can strike in any phase.
-func failAs(outcome record.Outcome, what string, err error) error {
+func failAs(outcome records.Outcome, what string, err error) error {
 	if f := (*failure)(nil); errors.As(err, &f) {
 		return f
 	}
 	return &failure{outcome, what + ": " + reason(err), err}
 }
 
-func classify(ctx context.Context, err error) (record.Outcome, string) {
+func classify(ctx context.Context, err error) (records.Outcome, string) {
 	if ctx.Err() != nil {
-		return record.Cut, ""
+		return records.Cut, ""
 	}
 	if f := (*failure)(nil); errors.As(err, &f) {
 		return f.outcome, f.text
 	}
-	return record.Reset, reason(err)
+	return records.Reset, reason(err)
 }
 
 // reason is the text of err without addresses: with the client's port in it

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"piecebench/k6/x/retrieval/record"
+	"piecebench/records"
 )
 
 func mustParse(tb testing.TB, s string) *url.URL {
@@ -38,7 +38,7 @@ func answer(c net.Conn, r *http.Request) {
 
 func wantOK(t *testing.T, r Result) {
 	t.Helper()
-	if r.Outcome != string(record.OK) {
+	if r.Outcome != string(records.OK) {
 		t.Fatalf("%s %q, want ok", r.Outcome, r.Error)
 	}
 }
@@ -182,11 +182,11 @@ func TestRedirects(t *testing.T) {
 		return true
 	})
 	for path, want := range map[string]Result{
-		"/hop/0":  {Request: record.Request{Outcome: "ok", Redirects: 0, Status: 206}},
-		"/hop/3":  {Request: record.Request{Outcome: "ok", Redirects: 3, Status: 206}},
-		"/hop/10": {Request: record.Request{Outcome: "ok", Redirects: 10, Status: 206}},
-		"/hop/11": {Request: record.Request{Outcome: "status", Redirects: 10, Status: 307}},
-		"/loop":   {Request: record.Request{Outcome: "status", Redirects: 10, Status: 302}},
+		"/hop/0":  {Request: records.Request{Outcome: "ok", Redirects: 0, Status: 206}},
+		"/hop/3":  {Request: records.Request{Outcome: "ok", Redirects: 3, Status: 206}},
+		"/hop/10": {Request: records.Request{Outcome: "ok", Redirects: 10, Status: 206}},
+		"/hop/11": {Request: records.Request{Outcome: "status", Redirects: 10, Status: 307}},
+		"/loop":   {Request: records.Request{Outcome: "status", Redirects: 10, Status: 302}},
 	} {
 		u := s.url("http")
 		u.Path = path
@@ -267,7 +267,7 @@ func TestOnlyBytesInsideTheWindowCount(t *testing.T) {
 	}
 	// One that ends after the window is cut, and what came later does not count.
 	r = get(t.Context(), Config{WindowStart: start.Add(-time.Hour), WindowEnd: start.Add(-time.Minute)}, ranged(s.url("http"), 0, 3000))
-	if r.Outcome != string(record.Cut) || r.WindowBytes != 0 {
+	if r.Outcome != string(records.Cut) || r.WindowBytes != 0 {
 		t.Errorf("after the window: %s, %d bytes in it", r.Outcome, r.WindowBytes)
 	}
 }
@@ -278,12 +278,12 @@ func TestDeadlineWhileConnecting(t *testing.T) {
 		return nil, ctx.Err()
 	}})
 	u := mustParse(t, "http://x/")
-	if r := c.Get(t.Context(), Request{URL: u, Length: 1}); r.Outcome != string(record.Timeout) || r.ConnectNs == 0 {
+	if r := c.Get(t.Context(), Request{URL: u, Length: 1}); r.Outcome != string(records.Timeout) || r.ConnectNs == 0 {
 		t.Errorf("%s %q, connect %d ns; want timeout", r.Outcome, r.Error, r.ConnectNs)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if r := c.Get(ctx, Request{URL: u, Length: 1}); r.Outcome != string(record.Cut) {
+	if r := c.Get(ctx, Request{URL: u, Length: 1}); r.Outcome != string(records.Cut) {
 		t.Errorf("%s %q, want cut", r.Outcome, r.Error)
 	}
 }
@@ -325,9 +325,9 @@ func fewBytesAfterMany(t *testing.T, c *Client, scheme string, cfg *tls.Config, 
 			r.Check = new(checker)
 		}
 		res := c.Get(t.Context(), r)
-		want, bytes := record.OK, int64(objectSize)
+		want, bytes := records.OK, int64(objectSize)
 		if !whole {
-			want, bytes = record.Stalled, objectSize-1
+			want, bytes = records.Stalled, objectSize-1
 		}
 		if res.Outcome != string(want) || res.Bytes != bytes || res.Reused != (whole && i > 0) {
 			t.Fatalf("%s, checked %v, request %d: %s %q, %d bytes, reused %v; want %s, %d",

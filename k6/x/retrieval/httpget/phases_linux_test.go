@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"piecebench/k6/x/retrieval/record"
+	"piecebench/records"
 )
 
 // starved is a connection whose writer gets no CPU for a while after each write.
@@ -190,7 +190,7 @@ func TestABannerIsNoAnswer(t *testing.T) {
 		}
 		r := c.Get(t.Context(), ranged(u, 7, 1000))
 		c.Close()
-		if r.Outcome == string(record.Status) && r.TTFBNs == 0 && r.Status == 0 && strings.Contains(r.Error, "before the server had the request") {
+		if r.Outcome == string(records.Status) && r.TTFBNs == 0 && r.Status == 0 && strings.Contains(r.Error, "before the server had the request") {
 			return
 		}
 		wantOK(t, r)
@@ -243,16 +243,16 @@ func TestARedirectLeavesNothingOfItsAnswer(t *testing.T) {
 	nobody := refusing(t)
 	for name, c := range map[string]struct {
 		location string
-		want     record.Outcome
+		want     records.Outcome
 		tls      bool
 		silent   bool
 	}{
-		"never answers":       {"http://" + last.Addr().String() + "/silent", record.Stalled, false, true},
-		"closes":              {"http://" + last.Addr().String() + "/close", record.Reset, false, false},
-		"refuses":             {"http://" + nobody + "/", record.Connect, false, false},
-		"does not shake hand": {"https://" + nobodySays(t) + "/", record.Connect, true, true},
-		"answers":             {"http://" + last.Addr().String() + "/late", record.OK, false, false},
-		"answers over TLS":    {"https://" + secure.Addr().String() + "/late", record.OK, true, false},
+		"never answers":       {"http://" + last.Addr().String() + "/silent", records.Stalled, false, true},
+		"closes":              {"http://" + last.Addr().String() + "/close", records.Reset, false, false},
+		"refuses":             {"http://" + nobody + "/", records.Connect, false, false},
+		"does not shake hand": {"https://" + nobodySays(t) + "/", records.Connect, true, true},
+		"answers":             {"http://" + last.Addr().String() + "/late", records.OK, false, false},
+		"answers over TLS":    {"https://" + secure.Addr().String() + "/late", records.OK, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			first := newServer(t, nil, func(conn net.Conn, r *http.Request, _ int) bool {
@@ -272,7 +272,7 @@ func TestARedirectLeavesNothingOfItsAnswer(t *testing.T) {
 				if r.Outcome != string(c.want) || r.Redirects != 1 || r.Reused {
 					t.Fatalf("request %d: %s %q, %d redirects, reused %v; want %s, 1", i, r.Outcome, r.Error, r.Redirects, r.Reused, c.want)
 				}
-				answered := c.want == record.OK
+				answered := c.want == records.OK
 				if answered != (r.Status == 206) || answered != (r.HTTP != "") || answered != (r.TTFBNs >= int64(think)) || answered != (r.TTFBNs != 0) || answered != (r.Receiving > 0) {
 					t.Errorf("request %d: status %d, HTTP %q, TTFB %d ns, receiving %s", i, r.Status, r.HTTP, r.TTFBNs, r.Receiving)
 				}
@@ -359,17 +359,17 @@ func TestStallCoversConnecting(t *testing.T) {
 				return client.Get(ctx, Request{URL: mustParse(t, c.url), Length: 1})
 			}
 			r := request(t.Context(), Config{Stall: stall})
-			if r.Outcome != string(record.Connect) || r.Error != c.text || r.DurationNs < int64(stall) || r.ConnectNs == 0 {
+			if r.Outcome != string(records.Connect) || r.Error != c.text || r.DurationNs < int64(stall) || r.ConnectNs == 0 {
 				t.Errorf("%s %q, connect %d ns, duration %d ns; want connect, %q", r.Outcome, r.Error, r.ConnectNs, r.DurationNs, c.text)
 			}
 			// The deadline is another thing, and so is the end of the cell.
-			if r := request(t.Context(), Config{Timeout: stall, Stall: time.Minute}); r.Outcome != string(record.Timeout) {
+			if r := request(t.Context(), Config{Timeout: stall, Stall: time.Minute}); r.Outcome != string(records.Timeout) {
 				t.Errorf("with a deadline: %s %q", r.Outcome, r.Error)
 			}
 			end := time.Now().Add(stall)
 			ctx, cancel := context.WithDeadline(t.Context(), end)
 			defer cancel()
-			if r := request(ctx, Config{WindowEnd: end}); r.Outcome != string(record.Cut) {
+			if r := request(ctx, Config{WindowEnd: end}); r.Outcome != string(records.Cut) {
 				t.Errorf("without a stall timeout: %s %q, want it cut", r.Outcome, r.Error)
 			}
 		})

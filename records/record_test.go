@@ -1,0 +1,301 @@
+package records
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var window = Window{StartNs: 1_000, EndNs: 2_000}
+
+// sample returns n requests that differ in every field.
+func sample(n int) []Request {
+	rows := make([]Request, n)
+	for i := range rows {
+		k := int64(i + 1)
+		rows[i] = Request{
+			StartUnixNs: k, ConnectNs: 2 * k, TLSNs: 3 * k, TTFBNs: 4 * k, DurationNs: 5 * k,
+			Bytes: 6 * k, WindowBytes: 7 * k, Piece: fmt.Sprintf("baga%d", i%3), Offset: 8 * k, Length: 9 * k,
+			Status: int32(200 + i%300), Outcome: string(OK), Error: fmt.Sprintf("error %d", i%5),
+			Verified: i%2 == 0, Reused: i%3 == 0, Redirects: int32(i % 4), Client: int32(i % 1000), HTTP: "HTTP/1.1", RedirectNs: 10 * k,
+		}
+	}
+	return rows
+}
+
+func readAll(t *testing.T, path string) []Request {
+	t.Helper()
+	r, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Window() != window {
+		t.Errorf("window %v, want %v", r.Window(), window)
+	}
+	var rows []Request
+	for row, err := range r.Rows() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// write adds rows in flushes of batch rows.
+func write(t *testing.T, w *Writer, rows []Request, batch int) {
+	t.Helper()
+	for i := range rows {
+		w.Add(&rows[i])
+		if (i+1)%batch == 0 {
+			if err := w.Flush(window); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func TestRowsComeBackInOrder(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cell.parquet")
+	w, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := sample(5000)
+	write(t, w, want, 700)
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the records file exists before it is complete: %v", err)
+	}
+	if err := w.Close(window); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, readAll(t, path)); diff != "" {
+		t.Error(diff)
+	}
+	left, _ := os.ReadDir(filepath.Dir(path))
+	if len(left) != 1 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestTimingsAreThoseOfTheRows(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cell.parquet")
+	w, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := sample(3000)
+	write(t, w, all, 1000)
+	for _, complete := range []bool{false, true} {
+		r, err := Open(path)
+		if err != nil || r.Complete() != complete {
+			t.Fatalf("complete %v, %v", r.Complete(), err)
+		}
+		n := 0
+		for got, err := range r.Timings() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := Request{StartUnixNs: all[n].StartUnixNs, ConnectNs: all[n].ConnectNs, TLSNs: all[n].TLSNs,
+				TTFBNs: all[n].TTFBNs, DurationNs: all[n].DurationNs, Outcome: all[n].Outcome, RedirectNs: all[n].RedirectNs}
+			if got != want {
+				t.Fatalf("row %d: %+v, want %+v", n, got, want)
+			}
+			n++
+		}
+		if n != len(all) {
+			t.Errorf("%d rows, want %d", n, len(all))
+		}
+		if !complete {
+			if err := w.Close(window); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func TestRowGroupsAreLimited(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cell.parquet")
+	w, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := sample(groupRows + 1)
+	write(t, w, want, 50_000)
+	if err := w.Close(window); err != nil {
+		t.Fatal(err)
+	}
+	if got := readAll(t, path); !slices.Equal(got, want) {
+		t.Errorf("%d rows came back, want %d; or their order changed", len(got), len(want))
+	}
+	f, pf, err := openParquet(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if got := len(pf.RowGroups()); got != 2 {
+		t.Errorf("%d row groups, want 2 of at most %d rows", got, groupRows)
+	}
+}
+
+func TestWithoutCloseFlushedRowsAreReadable(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cell.parquet")
+	w, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := sample(2500)
+	write(t, w, rows, 1000) // the last 500 are not flushed
+	// A flush that was interrupted leaves a part of a file.
+	if err := os.WriteFile(filepath.Join(path+partsSuffix, "000003.parquet.tmp"), []byte("PAR1"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Complete() {
+		t.Error("complete, though the writer was not closed")
+	}
+	if diff := cmp.Diff(rows[:2000], readAll(t, path)); diff != "" {
+		t.Error(diff)
+	}
+
+	if err := Recover(path); err != nil {
+		t.Fatal(err)
+	}
+	if r, err = Open(path); err != nil || !r.Complete() {
+		t.Fatalf("after Recover: complete %v, %v", r.Complete(), err)
+	}
+	if diff := cmp.Diff(rows[:2000], readAll(t, path)); diff != "" {
+		t.Error(diff)
+	}
+	if err := Recover(path); err != nil {
+		t.Errorf("second Recover: %v", err)
+	}
+}
+
+func TestKilledBeforeTheFirstFlush(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cell.parquet")
+	if _, err := Create(path); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range r.Rows() {
+		t.Error("a row")
+	}
+	if r.Window() != (Window{}) {
+		t.Errorf("window %v", r.Window())
+	}
+}
+
+func TestResultsAreNotOverwritten(t *testing.T) {
+	dir := t.TempDir()
+	done, killed := filepath.Join(dir, "done.parquet"), filepath.Join(dir, "killed.parquet")
+	w, err := Create(done)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(window); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Create(killed); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{done, killed} {
+		if _, err := Create(path); err == nil || !strings.Contains(err.Error(), "exists already") {
+			t.Errorf("Create(%s): %v", filepath.Base(path), err)
+		}
+	}
+}
+
+func TestOpenErrors(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Open(filepath.Join(dir, "none.parquet")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("nothing there: %v", err)
+	}
+	broken := filepath.Join(dir, "broken.parquet")
+	if err := os.WriteFile(broken, []byte("PAR1 and no footer"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(broken); err == nil || !strings.Contains(err.Error(), "broken.parquet") {
+		t.Errorf("broken file: %v", err)
+	}
+}
+
+func TestAddWhileFlushing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cell.parquet")
+	w, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const clients, each = 50, 200
+	var wg sync.WaitGroup
+	for c := range clients {
+		wg.Go(func() {
+			for range each {
+				w.Add(&Request{Client: int32(c)})
+			}
+		})
+	}
+	for range 20 {
+		if err := w.Flush(window); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wg.Wait()
+	if err := w.Close(window); err != nil {
+		t.Fatal(err)
+	}
+	count := make(map[int32]int)
+	for _, row := range readAll(t, path) {
+		count[row.Client]++
+	}
+	for c := range int32(clients) {
+		if count[c] != each {
+			t.Fatalf("client %d has %d rows, want %d", c, count[c], each)
+		}
+	}
+}
+
+// A server can have each of its errors be another one.
+func TestDifferentErrorsAreBounded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.parquet")
+	w, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 5000
+	for i := range n {
+		w.Add(&Request{Outcome: string(Status), Error: fmt.Sprintf("error %d", i%(n/2))})
+		w.Add(&Request{Outcome: string(OK)})
+	}
+	if err := w.Close(Window{1, 2}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]int{}
+	for row, err := range r.Rows() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[row.Error]++
+	}
+	if len(texts) != maxErrors+2 || texts["error 0"] != 2 || texts[OtherError] != n-2*maxErrors || texts[""] != n {
+		t.Errorf("%d different errors, %d of them others; want %d, and 2 of each", len(texts), texts[OtherError], maxErrors)
+	}
+}
