@@ -28,7 +28,7 @@ func needLibrary(t *testing.T) string {
 		t.Fatal(err)
 	}
 	if library == nil {
-		t.Skip("SKIPPED, NOT tested: this build has no ECharts; run bench/report/assets/fetch, which needs npm, and test again")
+		t.Skip("SKIPPED, NOT tested: this build has no ECharts; run report/assets/fetch, which needs npm, and test again")
 	}
 	return string(library)
 }

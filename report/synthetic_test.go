@@ -159,7 +159,7 @@ func writeRecords(t testing.TB, dir string, run *result.Run, requests int) {
 
 // To look at the synthetic run's reports:
 //
-//	go test ./bench/report -run Synthetic -synthetic DIR
+//	go test ./report -run Synthetic -synthetic DIR
 var syntheticDir = flag.String("synthetic", "", "folder to write a synthetic run and its reports to")
 
 func TestWriteFormatsOfTheSyntheticRun(t *testing.T) {

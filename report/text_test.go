@@ -13,7 +13,7 @@ import (
 	"piecebench/bench/result"
 )
 
-// go test ./bench/report -run Golden -update writes them anew.
+// go test ./report -run Golden -update writes them anew.
 var update = flag.Bool("update", false, "write the golden files anew")
 
 func loaded(t *testing.T, dir string) *result.Run {
