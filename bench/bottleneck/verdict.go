@@ -54,7 +54,7 @@ type Rule struct {
 // Rules in their order: the first that holds is the verdict. What the evidence
 // lacks, a rule cannot hold for.
 var Rules = []Rule{
-	{Emulator, fmt.Sprintf("the delay line held packets for more than %s or lost %s of them, and a connection made no progress or a request failed", heldAfter, percent(droppedShare)),
+	{Emulator, fmt.Sprintf("the delay line held packets for more than %s or lost at least %s of them, and a connection made no progress or a request failed", heldAfter, percent(droppedShare)),
 		func(c result.Cell, e result.Evidence) (string, bool) {
 			if e.Emulator == nil {
 				return "", false
@@ -66,7 +66,7 @@ var Rules = []Rule{
 			}
 			return because, (e.Emulator.Held > 0 || e.Emulator.Lost >= droppedShare) && (stalled > 0 || c.RequestsFailed() > 0)
 		}},
-	{Link, fmt.Sprintf("the delivered rate at least %s of the ceiling of a link that is not host-limited, or of what the rate of any allows", percent(linkFull)),
+	{Link, fmt.Sprintf("the delivered rate was at least %s of the ceiling of a link that is not host-limited, or of the most that the rate of any link allows", percent(linkFull)),
 		func(c result.Cell, _ result.Evidence) (string, bool) {
 			share, known := c.LinkUse()
 			allowed := 0.0
@@ -76,32 +76,32 @@ var Rules = []Rule{
 			return percent(share) + " of the link’s ceiling",
 				known && (!c.HostLimited && share >= linkFull || allowed > 0 && c.DeliveredBits() >= linkFull*allowed)
 		}},
-	{ServerCPU, fmt.Sprintf("the server's processes used at least %s of the CPUs that they may use, or a quota stopped them in %s of its periods, or one of their threads used %s of one CPU", percent(cpuFull), percent(quotaUsedUp), percent(cpuFull)),
+	{ServerCPU, fmt.Sprintf("the server's processes used at least %s of the CPUs that they may use, or a quota stopped them in at least %s of its periods, or one of their threads used at least %s of one CPU", percent(cpuFull), percent(quotaUsedUp), percent(cpuFull)),
 		func(_ result.Cell, e result.Evidence) (string, bool) {
 			return usedUp("the server", e.Server)
 		}},
-	{ServerCPU, fmt.Sprintf("all CPUs of the machine at least %s busy, and the server's processes used at least %s of them", percent(cpuFull), percent(mostOf)),
+	{ServerCPU, fmt.Sprintf("all CPUs of the machine were at least %s busy, and the server's processes used at least %s of them", percent(cpuFull), percent(mostOf)),
 		func(c result.Cell, e result.Evidence) (string, bool) {
 			return tookMost("the server", e.Server, c, e)
 		}},
-	{Generator, fmt.Sprintf("k6 used at least %s of the CPUs that it may use, or a quota stopped it in %s of its periods", percent(cpuFull), percent(quotaUsedUp)),
+	{Generator, fmt.Sprintf("k6 used at least %s of the CPUs that it may use, or a quota stopped it in at least %s of its periods", percent(cpuFull), percent(quotaUsedUp)),
 		func(_ result.Cell, e result.Evidence) (string, bool) {
 			return usedUp("k6", e.Generator)
 		}},
-	{Generator, fmt.Sprintf("all CPUs at least %s busy, and k6 used at least %s of them", percent(cpuFull), percent(mostOf)),
+	{Generator, fmt.Sprintf("all CPUs were at least %s busy, and k6 used at least %s of them", percent(cpuFull), percent(mostOf)),
 		func(c result.Cell, e result.Evidence) (string, bool) {
 			return tookMost("k6", e.Generator, c, e)
 		}},
-	{Host, fmt.Sprintf("all CPUs at least %s busy", percent(cpuFull)),
+	{Host, fmt.Sprintf("all CPUs were at least %s busy", percent(cpuFull)),
 		func(c result.Cell, e result.Evidence) (string, bool) {
 			return busy(c, e), c.HostCPU >= cpuFull
 		}},
-	{Generator, fmt.Sprintf("the delivered rate at least %s of the generator's ceiling", percent(linkFull)),
+	{Generator, fmt.Sprintf("the delivered rate was at least %s of the generator's ceiling", percent(linkFull)),
 		func(c result.Cell, e result.Evidence) (string, bool) {
 			share := c.DeliveredBits() / float64(e.GeneratorBits)
 			return percent(share) + " of the generator’s ceiling", e.GeneratorBits > 0 && share >= linkFull
 		}},
-	{Emulator, fmt.Sprintf("at least %s of the packets of the delay line left it more than 1 ms late, or it lost %s", percent(LateShare), percent(droppedShare)),
+	{Emulator, fmt.Sprintf("at least %s of the packets left the delay line more than 1 ms late, or it lost at least %s of them", percent(LateShare), percent(droppedShare)),
 		func(_ result.Cell, e result.Evidence) (string, bool) {
 			if e.Emulator == nil {
 				return "", false
@@ -117,21 +117,21 @@ var Rules = []Rule{
 			lossless := strings.Count(c.Link, "/") < 2
 			return fmt.Sprintf("%s of the packets dropped by a link that was not full", percent(e.Emulator.Dropped)), lossless && e.Emulator.Dropped >= droppedShare
 		}},
-	{Generator, fmt.Sprintf("the clients' TCP window was full for at least %s of the time with something to send: they read too slowly, or tcp_rmem is too small for the path", percent(windowShare)),
+	{Generator, fmt.Sprintf("the clients' TCP window was full for at least %s of the time in which there was data to send: the clients read too slowly, or tcp_rmem is too small for the path", percent(windowShare)),
 		func(_ result.Cell, e result.Evidence) (string, bool) {
 			if e.TCP == nil {
 				return "", false
 			}
 			return fmt.Sprintf("the clients’ TCP window was full for %s of the time", percent(e.TCP.ReceiverLimited)), e.TCP.ReceiverLimited >= windowShare
 		}},
-	{Server, fmt.Sprintf("its TCP send buffer was full for at least %s of that time: tcp_wmem, or its own setting, is too small for the path", percent(windowShare)),
+	{Server, fmt.Sprintf("the server's TCP send buffer was full for at least %s of that time: tcp_wmem, or the server's own setting, is too small for the path", percent(windowShare)),
 		func(_ result.Cell, e result.Evidence) (string, bool) {
 			if e.TCP == nil {
 				return "", false
 			}
 			return fmt.Sprintf("the server’s TCP send buffer was full for %s of the time", percent(e.TCP.BufferLimited)), e.TCP.BufferLimited >= windowShare
 		}},
-	{Server, fmt.Sprintf("the median TTFB is beyond the round trip by more than another one, by more than 1 ms, and by at least %s of the median duration", percent(waitShare)),
+	{Server, fmt.Sprintf("the median TTFB exceeds the round trip by more than one further round trip, by more than 1 ms, and by at least %s of the median duration", percent(waitShare)),
 		func(c result.Cell, e result.Evidence) (string, bool) {
 			ttfb, total := c.TTFB.P50, c.Duration.P50
 			if ttfb == nil || total == nil || e.RTTMs <= 0 {
@@ -144,7 +144,7 @@ var Rules = []Rule{
 			return fmt.Sprintf("the median request waited %s for its first byte, beyond the round trip", milliseconds(wait)) + cpus(e),
 				wait > max(e.RTTMs, minRTTMs) && most
 		}},
-	{Link, fmt.Sprintf("on at least %s of the connections TCP held back what the server had written, at %g times the idle round trip or more: the link's queue stood", percent(unsentShare), queueMultiple),
+	{Link, fmt.Sprintf("on at least %s of the connections TCP held back what the server had written, and the round trip was at least %g times the idle one: the link had a standing queue", percent(unsentShare), queueMultiple),
 		func(c result.Cell, e result.Evidence) (string, bool) {
 			if e.TCP == nil || c.HostLimited || e.RTTMs < minRTTMs {
 				return "", false
@@ -153,7 +153,7 @@ var Rules = []Rule{
 			return fmt.Sprintf("the link’s queue stood: the round trip was %s, idle %s (%s of the link’s ceiling)", milliseconds(e.TCP.RTTMs), milliseconds(e.RTTMs), percent(share)),
 				e.TCP.Waiting >= unsentShare && e.TCP.RTTMs >= queueMultiple*e.RTTMs
 		}},
-	{Server, fmt.Sprintf("on at least %s of the connections the server had written nothing that TCP had not sent, the round trip was below %g times the idle one, and the median duration at least %g times that of a request on an open connection", percent(idleShare), queueMultiple, openMultiple),
+	{Server, fmt.Sprintf("on at least %s of the connections TCP had sent all that the server had written, the round trip was below %g times the idle one, and the median duration was at least %g times that of a request on an open connection", percent(idleShare), queueMultiple, openMultiple),
 		func(c result.Cell, e result.Evidence) (string, bool) {
 			total := c.Duration.P50
 			because, idle := waitsForServer(e)
@@ -180,7 +180,7 @@ var Rules = []Rule{
 			return fmt.Sprintf("TCP held back data on %s of the connections, its window full (%s of the bytes sent again)", percent(e.TCP.Waiting), percent(e.TCP.Retransmitted)),
 				e.TCP.Waiting >= unsentShare
 		}},
-	{Server, fmt.Sprintf("on at least %s of the connections the server had written nothing that TCP had not sent", percent(idleShare)),
+	{Server, fmt.Sprintf("on at least %s of the connections TCP had sent all that the server had written", percent(idleShare)),
 		func(_ result.Cell, e result.Evidence) (string, bool) {
 			return waitsForServer(e)
 		}},
