@@ -171,11 +171,11 @@ func readmeShowsTheSample(t *testing.T, program string) {
 	}
 }
 
-func TestTuningKnowsEveryVerdict(t *testing.T) {
+func TestTuningKnowsEveryBottleneck(t *testing.T) {
 	page := pages(t)["TUNING.md"]
 	for _, rule := range bottleneck.Rules {
 		if !strings.Contains(page, "\n| `"+rule.By+"` | ") {
-			t.Errorf("TUNING.md does not say what to change after the verdict %s", rule.By)
+			t.Errorf("TUNING.md does not say what to change after %s", rule.By)
 		}
 	}
 }

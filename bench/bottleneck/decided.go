@@ -5,10 +5,9 @@ import (
 	"piecebench/records"
 )
 
-// DecidedByMachine tells that what a cell came to was decided by the machine that
-// measured: its CPUs, the generator, or the emulated link. Two servers cannot show
-// there how they differ. A server that mostly fails keeps a generator busy with its
-// errors: that is the server's doing.
+// DecidedByMachine tells whether the measuring machine limited a cell: its CPUs, the
+// generator or the emulated link. Such a cell cannot show how two servers differ. A cell
+// whose requests mostly fail is not among them: the server's errors keep the generator busy.
 func DecidedByMachine(c result.Cell) bool {
 	switch c.LimitedBy {
 	case Emulator:
@@ -19,26 +18,25 @@ func DecidedByMachine(c result.Cell) bool {
 	return false
 }
 
-// TimesDecidedByMachine tells the same of TTFB and durations, which a late delay
-// line makes longer whatever limited the cell.
+// TimesDecidedByMachine tells the same for TTFB and duration. A late delay line makes them
+// longer, whatever limited the cell.
 func TimesDecidedByMachine(c result.Cell) bool { return DecidedByMachine(c) || Late(c) }
 
-// Late tells that the emulated delay was too long for at least LateShare of the
-// packets.
+// Late tells whether at least LateShare of the packets were late.
 func Late(c result.Cell) bool {
 	return c.Evidence != nil && c.Evidence.Emulator != nil && c.Evidence.Emulator.Late >= LateShare
 }
 
-// Failing tells that at least half of the requests that ended failed, or that
-// nothing but failures came, and that they are charged to the server.
+// Failing tells whether at least half of the requests that ended failed, or all did, and
+// they are charged to the server.
 func Failing(c result.Cell) bool {
 	failed := Charged(c)
 	return failed > 0 && (failed >= c.RequestsOK || c.WindowBytes == 0)
 }
 
-// Charged returns how many failed requests are the server's. Where the emulated
-// link was not what it was set to, requests that TCP lost on the way are the link's;
-// a wrong answer is the server's everywhere.
+// Charged returns how many failed requests are the server's fault. In a cell that the
+// emulator limited, requests that TCP lost on the way are the link's. A wrong answer is
+// always the server's.
 func Charged(c result.Cell) int64 {
 	if c.LimitedBy != Emulator {
 		return c.RequestsFailed()

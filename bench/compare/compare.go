@@ -29,20 +29,13 @@ type Comparison struct {
 	OnlyA, OnlyB []Place
 }
 
-// Place is where a cell lies in a sweep.
+// Place names a row of one target.
 type Place struct {
-	Link, Mode  string
-	Concurrency int
-	Target      string // of A, if the two sides' targets have different names
+	result.Conditions
+	Target string // of A, if the two sides' targets have different names
 }
 
-func (p Place) String() string {
-	clients := "clients"
-	if p.Concurrency == 1 {
-		clients = "client"
-	}
-	return fmt.Sprintf("%s, %s, %d %s, %s", p.Target, p.Mode, p.Concurrency, clients, p.Link)
-}
+func (p Place) String() string { return p.Target + ", " + p.Conditions.String() }
 
 // Cell is a place that both sides have measured.
 type Cell struct {
@@ -101,44 +94,24 @@ func Runs(a, b *result.Run, targets []string) (*Comparison, error) {
 	return c, nil
 }
 
-// cells returns a side's cells by place, each with its repetitions, and the
-// places link by link, mode by mode, then by concurrency. name stands in the
-// places for the side's one target.
+// cells returns a side's cells by place, and the places in the order of the sweep. name
+// replaces the side's one target in the places.
 func (s Side) cells(name string) (cells map[Place][]result.Cell, order []Place, err error) {
 	cells = map[Place][]result.Cell{}
-	var links, modes, targets []string
-	for _, c := range s.Run.Cells {
-		links, modes, targets = addNew(links, c.Link), addNew(modes, c.Mode), addNew(targets, c.Target)
-		if s.Target != "" && c.Target != s.Target {
-			continue
+	targets := s.Run.Targets()
+	for _, row := range s.Run.Rows() {
+		for _, target := range targets {
+			if own := row.Cells[target]; own != nil && (s.Target == "" || s.Target == target) {
+				place := Place{row.Conditions, cmp.Or(name, target)}
+				cells[place] = own
+				order = append(order, place)
+			}
 		}
-		place := Place{c.Link, c.Mode, c.Concurrency, c.Target}
-		if s.Target != "" {
-			place.Target = name
-		}
-		if cells[place] == nil {
-			order = append(order, place)
-		}
-		cells[place] = append(cells[place], c)
 	}
 	if len(cells) == 0 && s.Target != "" {
 		return nil, nil, fmt.Errorf("run %s has no cell of target %s; it has: %s", s.Run.ID, s.Target, strings.Join(targets, ", "))
 	}
-	slices.SortStableFunc(order, func(a, b Place) int {
-		return cmp.Or(
-			cmp.Compare(slices.Index(links, a.Link), slices.Index(links, b.Link)),
-			cmp.Compare(slices.Index(modes, a.Mode), slices.Index(modes, b.Mode)),
-			cmp.Compare(a.Concurrency, b.Concurrency),
-			cmp.Compare(slices.Index(targets, a.Target), slices.Index(targets, b.Target)))
-	})
 	return cells, order, nil
-}
-
-func addNew(list []string, s string) []string {
-	if slices.Contains(list, s) {
-		return list
-	}
-	return append(list, s)
 }
 
 // Finding is one figure of one cell.

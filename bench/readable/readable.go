@@ -1,5 +1,5 @@
 // Package readable writes figures as people read them, so that the same figure
-// looks the same in a verdict, a report, a comparison and on the terminal.
+// looks the same in a report, a comparison and on the terminal.
 // Files that programs read (cells.csv, run.json) have their own digits.
 package readable
 
@@ -89,4 +89,12 @@ func Ratio(v float64) string {
 		return strconv.FormatFloat(v, 'f', 3, 64)
 	}
 	return ThreeDigits(v)
+}
+
+// Count writes a number with its noun: "1 cell", "3 cells".
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
 }

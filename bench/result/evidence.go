@@ -74,7 +74,3 @@ type TCP struct {
 	OldestUnackedMs float64 `json:"oldest_unacked_ms,omitempty"`
 	Stalled         int     `json:"stalled,omitempty"`
 }
-
-// Verdict is what limited a cell, and the figures that decided, in words. By is
-// empty where it is not known.
-type Verdict struct{ By, Because string }

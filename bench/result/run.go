@@ -102,8 +102,8 @@ type Cell struct {
 	HostCPU         float64       `json:"host_cpu"` // busy share during the window, 0 to 1
 	CeilingBits     int64         `json:"ceiling_bits,omitempty"`
 	HostLimited     bool          `json:"host_limited,omitempty"`
-	LimitedBy       string        `json:"limited_by"`        // a verdict, or empty when not known
-	Because         string        `json:"because,omitempty"` // the figures that decided it, in words
+	LimitedBy       string        `json:"limited_by"`        // the bottleneck; empty when not known
+	Because         string        `json:"because,omitempty"` // the figures that show it, in words
 	Evidence        *Evidence     `json:"evidence,omitempty"`
 	Series          []SeriesPoint `json:"series,omitempty"`  // the delivered rate over time, one a second
 	Records         string        `json:"records,omitempty"` // requests/....parquet, relative to the run

@@ -276,7 +276,7 @@ func (r *sweep) cell(ctx context.Context, c plan.Cell, left time.Duration) error
 	if err := r.checkLink(ctx); err != nil {
 		return errors.Join(err, setup.SetAside(c))
 	}
-	r.judge(&measured, c)
+	r.findBottleneck(&measured, c)
 	r.results.Cells = append(r.results.Cells, measured)
 	r.status.measured(measured, len(r.cells))
 	return r.save()

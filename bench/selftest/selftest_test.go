@@ -1,4 +1,4 @@
-// Package selftest holds verdicts against the truth: real sweeps through a real
+// Package selftest holds bottlenecks against the truth: real sweeps through a real
 // lab, in which it is known what limits each cell.
 package selftest
 
@@ -150,7 +150,7 @@ func TestServersWithAKnownFault(t *testing.T) {
 		t.Errorf("ceilings: generator %+v, link %+v", g, results.Calibrations[0])
 	}
 	if disturbed > 0 {
-		t.Skipf("SKIPPED: the verdicts on %d of %d cells are NOT tested: other work filled this machine, by the kernel's count", disturbed, len(results.Cells))
+		t.Skipf("SKIPPED: the bottlenecks of %d of %d cells are NOT tested: other work filled this machine, by the kernel's count", disturbed, len(results.Cells))
 	}
 }
 
@@ -181,7 +181,7 @@ func TestAStarvedGeneratorAndALinkThatIsChanged(t *testing.T) {
 	t.Log(cells[0].LimitedBy, ": ", cells[0].Because, " ", asJSON(cells[0].Evidence))
 	if cells[0].LimitedBy != bottleneck.Generator {
 		if machine.fill(cells[0].WindowStart, cells[0].WindowEnd()) {
-			t.Skip("SKIPPED: the verdict on a starved generator is NOT tested: other work filled this machine, by the kernel's count")
+			t.Skip("SKIPPED: the bottleneck of a starved generator is NOT tested: other work filled this machine, by the kernel's count")
 		}
 		t.Errorf("a starved generator: limited by %q because %s (evidence %s)", cells[0].LimitedBy, cells[0].Because, asJSON(cells[0].Evidence))
 	}

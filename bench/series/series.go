@@ -23,7 +23,7 @@ var outcomes = []records.Outcome{
 	records.Status, records.Range, records.Short, records.Corrupt,
 }
 
-// unknownLimit stands for a verdict that is not known: a label cannot be empty.
+// unknownLimit is the label where the bottleneck is not known: a label cannot be empty.
 const unknownLimit = "unknown"
 
 // ofCell returns the series of a finished cell, one sample each, at the end of

@@ -104,19 +104,8 @@ func Check(run *result.Run, rules []Rule) Outcome {
 	}
 	for _, r := range rules {
 		line := fmt.Sprintf("line %d", r.line)
-		var places []place
-		cells := map[place][]result.Cell{}
-		for _, c := range run.Cells {
-			if !r.selects(c) {
-				continue
-			}
-			at := placeOf(c)
-			if cells[at] == nil {
-				places = append(places, at)
-			}
-			cells[at] = append(cells[at], c)
-		}
-		if len(places) == 0 {
+		selected := r.selected(run)
+		if len(selected) == 0 {
 			look(line, "no cell of the run is one that this rule selects; it has "+contents(run))
 			continue
 		}
@@ -124,8 +113,8 @@ func Check(run *result.Run, rules []Rule) Outcome {
 		// not be judged.
 		skipped := tally{}
 		for _, l := range r.limits() {
-			for _, at := range places {
-				for _, c := range cells[at] {
+			for _, at := range selected {
+				for _, c := range at.row.Cells[at.Target] {
 					where := fmt.Sprintf("%s: %s, repetition %d", line, at, c.Repetition)
 					if l.machine(c) {
 						o.NotJudged = append(o.NotJudged, fmt.Sprintf("%s: %s is not judged: %s", where, l.name, why(c)))
@@ -147,12 +136,12 @@ func Check(run *result.Run, rules []Rule) Outcome {
 				continue
 			}
 			name := "goodput over that of " + base
-			for _, at := range places {
+			for _, at := range selected {
 				if base == at.Target {
 					continue
 				}
 				where := fmt.Sprintf("%s: %s", line, at)
-				e := over(run, at, cells[at], base)
+				e := compare.Goodput.Of(at.row.Cells[base], at.row.Cells[at.Target])
 				if !e.Judged() {
 					o.NotJudged = append(o.NotJudged, fmt.Sprintf("%s: %s is not judged: the machine limited one of the two", where, name))
 					skipped.add(name, false)
@@ -216,22 +205,21 @@ func contents(run *result.Run) string {
 	return fmt.Sprintf("the targets %s, links %s, modes %s and concurrencies %s", names(targets), names(links), names(modes), names(clients))
 }
 
-type place = compare.Place
-
-func placeOf(c result.Cell) place {
-	return place{Link: c.Link, Mode: c.Mode, Concurrency: c.Concurrency, Target: c.Target}
+// place is a target's cells in a row that a rule selects.
+type place struct {
+	compare.Place
+	row result.Row
 }
 
-// over compares a place's goodput with that of a baseline target.
-func over(run *result.Run, at place, cells []result.Cell, base string) compare.Estimate {
-	at.Target = base
-	var baseline []result.Cell
-	for _, c := range run.Cells {
-		if placeOf(c) == at {
-			baseline = append(baseline, c)
+func (r Rule) selected(run *result.Run) (places []place) {
+	for _, row := range run.Rows() {
+		for _, target := range run.Targets() {
+			if cells := row.Cells[target]; cells != nil && r.selects(cells[0]) {
+				places = append(places, place{compare.Place{Conditions: row.Conditions, Target: target}, row})
+			}
 		}
 	}
-	return compare.Goodput.Of(baseline, cells)
+	return places
 }
 
 // below says how far a ratio is below the least; empty where it is not.

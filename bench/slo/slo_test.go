@@ -140,11 +140,11 @@ func TestWhatIsNotKnownDoesNotHold(t *testing.T) {
 	c.RequestsOK, c.CeilingBits = 0, 0
 	c.TTFB = result.Quantiles{P95: &result.Quantile{Ms: 90, Bound: true}, P99: &result.Quantile{Ms: 7000, Bound: true}}
 	check(t, runOf(c), "- {success_rate: 0%, link_share: 0%, ttfb_p50: 1s, ttfb_p95: 100ms, ttfb_p99: 1s}", 5,
-		"line 1: x, full, 1 client, none, repetition 1: success rate is not known, as no request ended; it must be at least 0 %",
-		"line 1: x, full, 1 client, none, repetition 1: link share is not known, as the link has no measured ceiling; it must be at least 0 %",
-		"line 1: x, full, 1 client, none, repetition 1: TTFB p50 is not known, as no request was answered; it must be at most 1s",
-		"line 1: x, full, 1 client, none, repetition 1: TTFB p95 is above 90ms, how far the cut requests hide; it must be at most 100ms: a longer DURATION shows it",
-		"line 1: x, full, 1 client, none, repetition 1: TTFB p99 is above 7s; it must be at most 1s")
+		"line 1: x, full, 1 client, no emulated link, repetition 1: success rate is not known, as no request ended; it must be at least 0 %",
+		"line 1: x, full, 1 client, no emulated link, repetition 1: link share is not known, as the link has no measured ceiling; it must be at least 0 %",
+		"line 1: x, full, 1 client, no emulated link, repetition 1: TTFB p50 is not known, as no request was answered; it must be at most 1s",
+		"line 1: x, full, 1 client, no emulated link, repetition 1: TTFB p95 is above 90ms, how far the cut requests hide; it must be at most 100ms: a longer DURATION shows it",
+		"line 1: x, full, 1 client, no emulated link, repetition 1: TTFB p99 is above 7s; it must be at most 1s")
 }
 
 func TestGoodputOverAnotherTarget(t *testing.T) {
@@ -153,22 +153,22 @@ func TestGoodputOverAnotherTarget(t *testing.T) {
 	run := runOf(raw, gateway)
 	check(t, run, "- goodput_over: {raw: 90%}", 1)
 	check(t, run, "- goodput_over: {raw: 0.95}", 1,
-		"line 1: gateway, full, 1 client, none: goodput over that of raw is 0.9000; it must be at least 0.95")
+		"line 1: gateway, full, 1 client, no emulated link: goodput over that of raw is 0.9000; it must be at least 0.95")
 	check(t, run, "- {target: gateway, goodput_over: {other: 0.5}}", 1,
 		"line 1: goodput_over names other, which is no target of the run; it has the targets gateway, raw, links none, modes full and concurrencies 1")
 	elsewhere := raw
 	elsewhere.Mode = "1MiB"
 	check(t, runOf(elsewhere, gateway), "- {target: gateway, goodput_over: {raw: 0.5}}", 1,
-		"line 1: gateway, full, 1 client, none: goodput over that of raw is not known, as that has no such cell or delivered nothing; it must be at least 0.5")
+		"line 1: gateway, full, 1 client, no emulated link: goodput over that of raw is not known, as that has no such cell or delivered nothing; it must be at least 0.5")
 
 	raw2, gateway2 := raw, gateway
 	raw2.Repetition, gateway2.Repetition, gateway2.WindowBytes = 2, 2, 0.91e9
 	check(t, runOf(raw, gateway, gateway2, raw2), "- {target: gateway, goodput_over: {raw: 0.95}}", 1,
-		"line 1: gateway, full, 1 client, none: goodput over that of raw is 0.9050; it must be at least 0.95")
+		"line 1: gateway, full, 1 client, no emulated link: goodput over that of raw is 0.9050; it must be at least 0.95")
 	raw3, gateway3 := raw, gateway
 	raw3.Repetition, gateway3.Repetition, gateway3.WindowBytes = 3, 3, 0.905e9
 	check(t, runOf(raw, gateway, gateway2, raw2, raw3, gateway3), "- {target: gateway, goodput_over: {raw: 0.95}}", 1,
-		"line 1: gateway, full, 1 client, none: goodput over that of raw is 0.9050 (99 % interval 0.877 to 0.934); it must be at least 0.95")
+		"line 1: gateway, full, 1 client, no emulated link: goodput over that of raw is 0.9050 (99 % interval 0.877 to 0.934); it must be at least 0.95")
 }
 
 // What the machine decided is neither held nor broken; where that is all there is,

@@ -1,5 +1,5 @@
 // Command faulty serves pieces with a fault that is known, in place of the
-// lab's gateway: what a verdict must find.
+// lab's gateway: whose bottlenecks must be found.
 package main
 
 import (

@@ -10,9 +10,9 @@ import (
 	"piecebench/bench/settings"
 )
 
-// judge adds to a cell what its figures have to be seen against, and what
-// limited it.
-func (r *sweep) judge(measured *result.Cell, c plan.Cell) {
+// findBottleneck adds to a cell the ceilings and times that its figures are compared with,
+// and what limited it.
+func (r *sweep) findBottleneck(measured *result.Cell, c plan.Cell) {
 	e := measured.Evidence
 	if e == nil {
 		e = &result.Evidence{}
@@ -36,12 +36,11 @@ func (r *sweep) judge(measured *result.Cell, c plan.Cell) {
 		}
 		e.OpenMs = trips*e.RTTMs + c.Link.Transmit(float64(r.requestBytes(c))).Seconds()*1000
 	}
-	v := bottleneck.Of(*measured)
-	measured.LimitedBy, measured.Because = v.By, v.Because
+	measured.LimitedBy, measured.Because = bottleneck.Of(*measured)
 }
 
-// behindLink tells a server that the link agent sits in front of from one
-// that is elsewhere, of which the agent knows nothing.
+// behindLink tells whether a server is behind the link agent. The agent knows nothing about
+// others.
 func (r *sweep) behindLink(t settings.Target) bool {
 	target, err := url.Parse(t.URL)
 	if err != nil || r.agent == nil {
@@ -51,7 +50,7 @@ func (r *sweep) behindLink(t settings.Target) bool {
 	return err == nil && target.Hostname() == shaped.Hostname()
 }
 
-// requestBytes is what a cell's requests ask for at least.
+// requestBytes is the least that a request of the cell asks for.
 func (r *sweep) requestBytes(c plan.Cell) int64 {
 	if c.Mode.Length > 0 {
 		return c.Mode.Length

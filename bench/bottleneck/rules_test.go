@@ -24,7 +24,7 @@ func slow() result.Cell {
 	}
 }
 
-func TestVerdicts(t *testing.T) {
+func TestBottlenecks(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		change  func(*result.Cell, *result.Evidence)
@@ -112,9 +112,9 @@ func TestVerdicts(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			cell := slow()
 			c.change(&cell, cell.Evidence)
-			v := bottleneck.Of(cell)
-			if v.By != c.by || !strings.Contains(v.Because, c.because) {
-				t.Errorf("%q because %q; want %q because %q", v.By, v.Because, c.by, c.because)
+			by, because := bottleneck.Of(cell)
+			if by != c.by || !strings.Contains(because, c.because) {
+				t.Errorf("%q because %q; want %q because %q", by, because, c.by, c.because)
 			}
 		})
 	}
@@ -124,11 +124,11 @@ func TestVerdicts(t *testing.T) {
 func TestACellWithoutEvidence(t *testing.T) {
 	cell := slow()
 	cell.Evidence = nil
-	if v := bottleneck.Of(cell); v.By != "" {
-		t.Errorf("%+v out of nothing", v)
+	if by, because := bottleneck.Of(cell); by != "" {
+		t.Errorf("%s, %s without evidence", by, because)
 	}
 	cell.HostCPU = 1
-	if v := bottleneck.Of(cell); v.By != bottleneck.Host || v.Because != "all CPUs 100 % busy" {
-		t.Errorf("%+v", v)
+	if by, because := bottleneck.Of(cell); by != bottleneck.Host || because != "all CPUs 100 % busy" {
+		t.Errorf("%s, %s", by, because)
 	}
 }

@@ -1,58 +1,47 @@
-// Package bottleneck says what limited a cell: the first rule of a table that
-// holds for what was seen of it. docs/METHODOLOGY.md has the same table.
 package bottleneck
 
 import (
 	"fmt"
 	"strings"
 
-	"piecebench/bench/readable"
 	"piecebench/bench/result"
-	"piecebench/netem/client"
 	"piecebench/netem/link"
-)
-
-// Verdicts.
-const (
-	Link      = "link"       // it was full
-	ServerCPU = "server-cpu" // the server had no CPU left
-	Generator = "generator"  // k6, or the window that it gave TCP
-	Host      = "host"       // servers, link and clients together took all CPUs
-	Emulator  = "emulator"   // the link was not what it was set to
-	Server    = "server"     // it let its clients wait with CPU to spare
-	Latency   = "latency"    // round trips: more clients would get more
 )
 
 // Bounds of the rules.
 const (
 	linkFull      = 0.95 // of the link's ceiling; also of the generator's
-	cpuFull       = 0.90 // of the CPUs that somebody may use, or of one by a single thread
+	cpuFull       = 0.90 // of the CPUs that a program may use, or of one CPU by one thread
 	quotaUsedUp   = 0.50 // of a quota's periods
-	mostOf        = 0.65 // of all CPUs of a full machine: then it is one process that fills it
-	droppedShare  = 0.05 // of packets, on a link that is not full and was not asked to lose any
-	windowShare   = 0.50 // of the time with something to send
+	mostOf        = 0.65 // of all CPUs of a full machine: one program fills it
+	droppedShare  = 0.05 // of packets, on a link that is not full and has no loss configured
+	windowShare   = 0.50 // of the time with data to send
 	waitShare     = 0.50 // of a request's duration, before its first byte
 	queueMultiple = 1.5  // of the idle round trip
 	openMultiple  = 2.0  // of the time of a request that TCP does not hold back
 	floorMultiple = 2.0  // of the least time of a request
-	unsentShare   = 0.50 // of connections with something to send: TCP holds it back
-	idleShare     = 0.80 // of connections with nothing to send: their server holds it back
+	unsentShare   = 0.50 // of connections on which TCP holds data back
+	idleShare     = 0.80 // of connections on which the server has written nothing to send
 )
 
-// LateShare is the share of a delay line's packets from which on, late by more
-// than 1 ms, the round trip is beyond a link's tolerance.
+// LateShare is the share of late packets (by more than 1 ms) at which a delay line's round
+// trip is out of tolerance.
 const LateShare = 0.50
+
+// minRTTMs is the least round trip for the rules on waiting. Below it, as on a loopback,
+// computing dominates the time of a request.
+const minRTTMs = 1.0
 
 // Rule is one row of the table.
 type Rule struct {
-	By   string // the verdict
+	By   string // the bottleneck
 	When string // as docs/METHODOLOGY.md has it
-	// holds returns the figures that decided, in words.
+	// holds also returns the figures that show it, in words.
 	holds func(result.Cell, result.Evidence) (because string, ok bool)
 }
 
-// Rules in their order: the first that holds is the verdict. What the evidence
-// lacks, a rule cannot hold for.
+// Rules in their order: the first that holds names the bottleneck. A rule without the data
+// that it needs is skipped.
 var Rules = []Rule{
 	{Emulator, fmt.Sprintf("the delay line held packets for more than %s or lost at least %s of them, and a connection made no progress or a request failed", heldAfter, percent(droppedShare)),
 		func(c result.Cell, e result.Evidence) (string, bool) {
@@ -138,8 +127,8 @@ var Rules = []Rule{
 				return "", false
 			}
 			wait := ttfb.Ms - e.RTTMs
-			// Of a duration that is only known to be longer, the share is not known,
-			// unless there was no first byte until then.
+			// Where only a lower bound of the duration is known, the share is not, unless
+			// no first byte came within that bound.
 			most := ttfb.Bound || !total.Bound && wait >= waitShare*total.Ms
 			return fmt.Sprintf("the median request waited %s for its first byte, beyond the round trip", milliseconds(wait)) + cpus(e),
 				wait > max(e.RTTMs, minRTTMs) && most
@@ -185,97 +174,3 @@ var Rules = []Rule{
 			return waitsForServer(e)
 		}},
 }
-
-// minRTTMs is the least round trip with which the rules on waiting hold: below
-// it, as on a loopback, the time of a request is that which programs compute.
-const minRTTMs = 1.0
-
-var heldAfter = milliseconds(float64(client.HeldAfter.Milliseconds()))
-
-// Of returns the verdict on a cell: the first rule that holds, or none.
-func Of(c result.Cell) result.Verdict {
-	var seen result.Evidence
-	if c.Evidence != nil {
-		seen = *c.Evidence
-	}
-	for _, rule := range Rules {
-		if because, ok := rule.holds(c, seen); ok {
-			return result.Verdict{By: rule.By, Because: because}
-		}
-	}
-	return result.Verdict{}
-}
-
-// usedUp holds when a program used what it may use of the CPUs.
-func usedUp(name string, use *result.CPUUse) (string, bool) {
-	switch {
-	case use == nil || use.Allowed <= 0:
-		return "", false
-	case use.CPUs >= cpuFull*use.Allowed:
-		return fmt.Sprintf("%s used %.2f of the %.4g CPUs that it may use", name, use.CPUs, use.Allowed), true
-	// A quota is dealt out to each CPU in slices, of which some lapse: who waits
-	// for it need not have used all of it.
-	case use.Throttled >= quotaUsedUp:
-		return fmt.Sprintf("%s was stopped in %s of the periods of its quota, %.4g CPUs, of which it used %.2f", name, percent(use.Throttled), use.Allowed, use.CPUs), true
-	}
-	return fmt.Sprintf("one thread of %s was busy %s of the time", name, percent(use.BusiestThread)), use.BusiestThread >= cpuFull
-}
-
-// waitsForServer holds when TCP had sent whatever the server had written, on most
-// connections.
-func waitsForServer(e result.Evidence) (string, bool) {
-	if e.TCP == nil || e.TCP.Connections == 0 || e.RTTMs < minRTTMs {
-		return "", false
-	}
-	idle := 1 - e.TCP.Waiting
-	return fmt.Sprintf("on %s of the connections TCP waited for the server to write", percent(idle)) + cpus(e), idle >= idleShare
-}
-
-// tookMost holds when all CPUs were busy and one program took most of them.
-func tookMost(name string, use *result.CPUUse, c result.Cell, e result.Evidence) (string, bool) {
-	if use == nil || e.HostCPUs == 0 {
-		return "", false
-	}
-	return fmt.Sprintf("%s used %.2f of %d CPUs, which were %s busy", name, use.CPUs, e.HostCPUs, percent(c.HostCPU)),
-		c.HostCPU >= cpuFull && use.CPUs >= mostOf*float64(e.HostCPUs)
-}
-
-// busy tells who took the CPUs.
-func busy(c result.Cell, e result.Evidence) string {
-	text := fmt.Sprintf("all CPUs %s busy", percent(c.HostCPU))
-	if e.HostCPUs == 0 {
-		return text
-	}
-	rest := c.HostCPU * float64(e.HostCPUs)
-	var parts []string
-	for _, part := range []struct {
-		name string
-		cpus *float64
-	}{{"server", used(e.Server)}, {"k6", used(e.Generator)}, {"link agent", e.Agent}} {
-		if part.cpus != nil {
-			parts = append(parts, fmt.Sprintf("%s %.2f", part.name, *part.cpus))
-			rest -= *part.cpus
-		}
-	}
-	return fmt.Sprintf("%s (of %d: %s, kernel and others %.2f)", text, e.HostCPUs, strings.Join(parts, ", "), max(0, rest))
-}
-
-func used(use *result.CPUUse) *float64 {
-	if use == nil {
-		return nil
-	}
-	return &use.CPUs
-}
-
-// cpus tells how idle a server was that let others wait.
-func cpus(e result.Evidence) string {
-	if e.Server == nil {
-		return ""
-	}
-	return fmt.Sprintf("; it used %.2f of %.4g CPUs", e.Server.CPUs, e.Server.Allowed)
-}
-
-var (
-	percent      = readable.WholePercent
-	milliseconds = readable.Duration
-)
