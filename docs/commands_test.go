@@ -175,7 +175,7 @@ func TestTuningKnowsEveryBottleneck(t *testing.T) {
 	page := pages(t)["TUNING.md"]
 	for _, rule := range bottleneck.Rules {
 		if !strings.Contains(page, "\n| `"+rule.By+"` | ") {
-			t.Errorf("TUNING.md does not say what to change after %s", rule.By)
+			t.Errorf("TUNING.md does not say what to change for the bottleneck %s", rule.By)
 		}
 	}
 }
