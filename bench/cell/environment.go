@@ -6,50 +6,46 @@ import (
 	"time"
 
 	"piecebench/bench/plan"
+	"piecebench/records"
 )
 
-// inherited are the variables of this process that k6 gets too: where
-// certificates of authorities are, which decides whether a server is trusted and
-// nothing of the load. Everything else would be a second way to say what runs:
-// k6's own options (K6_VUS), proxies, Go's (GOMAXPROCS, GOGC, GODEBUG), the
-// resolver's, and HOME with the configuration file that k6 reads there.
+// inherited are the variables of this process that k6 gets too: where the
+// certificates of authorities are. They decide whether a server is trusted, and
+// change nothing of the load. Everything else could: k6's own options (K6_VUS),
+// proxies, Go's variables (GOMAXPROCS, GOGC, GODEBUG), the resolver's, and HOME,
+// where k6 reads a configuration file.
 var inherited = []string{"SSL_CERT_FILE", "SSL_CERT_DIR"}
 
-// environment is the whole environment of k6: what k6/scripts/retrieval.js reads,
-// and k6's own options.
-func (s Setup) environment(c plan.Cell, records, progress string) []string {
+// stallLimit is the longest that a request may wait for a byte.
+const stallLimit = 30 * time.Second
+
+// environment is the whole environment of k6: the cell, and k6's own options.
+func (s Setup) environment(c plan.Cell, recordsPath, progress string) []string {
 	v := s.Settings
-	stall := "" // the script's own
+	do := records.Cell{
+		URL: c.Target.URL, Manifest: s.Manifest, Length: c.Mode.Length, Clients: uint64(c.Concurrency),
+		Requests: v.Requests, Warmup: v.Warmup, Duration: v.Duration,
+		Verify: v.Verify, Fresh: v.Connections == "fresh", Seed: v.Dataset.Seed, Stall: stallLimit,
+		RecordsPath: recordsPath, Progress: progress,
+		Tags: map[string]string{
+			"run": s.RunID, "target": c.Target.Name, "link": c.Link.String(), "mode": c.Mode.Name,
+			"concurrency": strconv.Itoa(c.Concurrency), "repetition": strconv.Itoa(c.Repetition),
+		},
+	}
 	if v.Requests > 0 {
-		stall = "0s" // a client waits for its requests as long as the cell may last
+		do.Stall = 0 // a client waits for its requests as long as the cell may last
 	}
 	env := []string{
-		"URL=" + c.Target.URL,
-		"MANIFEST=" + s.Manifest,
-		"MODE=" + c.Mode.Name,
-		"CONCURRENCY=" + strconv.Itoa(c.Concurrency),
-		"DURATION=" + v.Duration.String(),
-		"WARMUP=" + v.Warmup.String(),
-		"REQUESTS=" + strconv.Itoa(v.Requests),
-		"STALL=" + stall,
-		"VERIFY=" + strconv.FormatFloat(v.Verify, 'g', -1, 64),
-		"CONNECTIONS=" + v.Connections,
-		"SEED=" + strconv.FormatUint(v.Dataset.Seed, 10),
-		"RECORDS=" + records,
-		"PROGRESS=" + progress,
-		"RUN=" + s.RunID,
-		"TARGET=" + c.Target.Name,
-		"LINK=" + c.Link.String(),
-		"REPETITION=" + strconv.Itoa(c.Repetition),
+		do.Variable(),
 		"K6_PROMETHEUS_RW_SERVER_URL=" + s.WriteURL,
 		"K6_PROMETHEUS_RW_PUSH_INTERVAL=" + pushInterval.String(),
 		"K6_PROMETHEUS_RW_TREND_AS_NATIVE_HISTOGRAM=true",
-		// Else a cell's gauges would be seen for five minutes after its end.
+		// Else a cell's gauges would be shown for five minutes after its end.
 		"K6_PROMETHEUS_RW_STALE_MARKERS=true",
 		// Else k6 may replace itself by one that it has built elsewhere.
 		"K6_AUTO_EXTENSION_RESOLUTION=false",
-		// Where k6 looks for a configuration file: a folder that nobody can make.
-		// Without the variable it looks in HOME and in the working directory.
+		// k6 looks here for a configuration file. Nobody can make this folder.
+		// Without the variable k6 looks in HOME and in the working directory.
 		"XDG_CONFIG_HOME=/proc/no-configuration",
 	}
 	for _, name := range inherited {

@@ -112,6 +112,11 @@ func (b *bed) load() *result.Run {
 	return run
 }
 
+// edit is a line of such a script: it changes a number of the cell.
+func edit(field, value string) string {
+	return `CELL=$(echo "$CELL" | sed 's/"` + field + `":[0-9]*/"` + field + `":` + value + `/')`
+}
+
 // wrapK6 puts a shell script in k6's place, in which $K6 is the real one.
 func (b *bed) wrapK6(script string) {
 	b.t.Helper()
@@ -161,8 +166,8 @@ func TestNothingOutsideChangesWhatTheGeneratorRuns(t *testing.T) {
 func TestACellThatRanSomethingElseIsRefused(t *testing.T) {
 	for says, options := range map[string]string{
 		"clients that made a request: 1, not 3": "K6_VUS=1 K6_DURATION=1200ms",
-		"window: 900ms, not 1s":                 "DURATION=900ms",
-		"warm-up: 100ms, not 200ms":             "WARMUP=100ms",
+		"window: 900ms, not 1s":                 edit("duration_ns", "900000000"),
+		"warm-up: 100ms, not 200ms":             edit("warmup_ns", "100000000"),
 		"window: 8":                             "K6_VUS=3 K6_DURATION=1s",
 	} {
 		b := newBed(t)
@@ -189,7 +194,7 @@ func TestRequestsOfEachClientAreCounted(t *testing.T) {
 		t.Errorf("%+v, want 12 requests, and the window's end with the last", *ran)
 	}
 	b.options.Out += "2"
-	b.wrapK6(`REQUESTS=2 exec "$K6" "$@"`)
+	b.wrapK6(edit("requests", "2") + ` exec "$K6" "$@"`)
 	if err := b.sweep("--requests", "4", "--warmup", "0s", "--duration", "30s"); err == nil || !strings.Contains(err.Error(), "requests: 6, not 12") {
 		t.Error(err)
 	}
@@ -229,7 +234,7 @@ func resumable(t *testing.T) *bed {
 	t.Helper()
 	b := newBed(t)
 	real := b.options.K6
-	b.wrapK6(`case "$CONCURRENCY" in 5) echo not yet >&2; exit 3;; esac; exec "$K6" "$@"`)
+	b.wrapK6(`case "$CELL" in *'"clients":5,'*) echo not yet >&2; exit 3;; esac; exec "$K6" "$@"`)
 	if err := b.sweep("--concurrency", "3,5"); err == nil {
 		t.Fatal("the second cell did not fail")
 	}

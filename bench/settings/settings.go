@@ -100,20 +100,6 @@ func AddFlags(flags *pflag.FlagSet, names ...string) {
 	}
 }
 
-// Environment returns the environment variables that give these settings, with
-// the secrets of targets: a command line is there for everybody to see.
-func (s Settings) Environment() []string {
-	var environment []string
-	for _, v := range variables {
-		text := s.Text[v.name]
-		if v.name == targetsVariable {
-			text = targetsText(s.Targets, func(url string) string { return url })
-		}
-		environment = append(environment, v.name+"="+text)
-	}
-	return environment
-}
-
 func quoteEmpty(s string) string {
 	if s == "" {
 		return "none"
@@ -195,7 +181,7 @@ func FromText(given map[string]string) (Settings, error) {
 		}
 		s.Text[v.name] = text
 	}
-	s.Text[targetsVariable] = targetsText(s.Targets, plain.URL)
+	s.Text[targetsVariable] = targetsText(s.Targets)
 	return s, s.checkTogether()
 }
 

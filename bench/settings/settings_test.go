@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -167,16 +168,17 @@ func TestFlagsGoBeforeTheEnvironment(t *testing.T) {
 	}
 }
 
-func TestEnvironmentGivesTheSameSettings(t *testing.T) {
-	want, err := FromText(map[string]string{"PROFILE": "quick", "TARGETS": "raw,own=https://user:secret@h:1/p/{piece}?token=secret", "LINKS": "1gbit/40ms/0.1%,none"})
+func TestSettingsAreHandedOnAsValues(t *testing.T) {
+	want, err := FromText(map[string]string{"PROFILE": "quick", "CONCURRENCY": "10/full:1,8", "SEED": "18446744073709551615", "TARGETS": "raw,own=https://user:secret@h:1/p/{piece}?token=secret", "LINKS": "1gbit/40ms/0.1%,none"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, variable := range want.Environment() {
-		name, value, _ := strings.Cut(variable, "=")
-		t.Setenv(name, value)
+	text, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
 	}
-	got, err := Load(nil)
+	var got Settings
+	err = json.Unmarshal(text, &got)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Error(err, diff)
 	}

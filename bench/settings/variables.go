@@ -217,14 +217,13 @@ type Target struct {
 	URL string
 }
 
-// targetsText is the value of TARGETS that gives the targets, each URL as show
-// returns it.
-func targetsText(targets []Target, show func(string) string) string {
+// targetsText is the value of TARGETS without its secrets.
+func targetsText(targets []Target) string {
 	var fields []string
 	for _, t := range targets {
 		field := t.Name
 		if t.URL != "" {
-			field += "=" + show(t.URL)
+			field += "=" + plain.URL(t.URL)
 		}
 		fields = append(fields, field)
 	}

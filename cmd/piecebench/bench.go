@@ -15,7 +15,6 @@ import (
 	"piecebench/bench/settings"
 	"piecebench/internal/ending"
 	"piecebench/lab"
-	"piecebench/piece/dataset"
 )
 
 // makefileVariables are those of a make command line that are not settings of
@@ -65,12 +64,13 @@ func benchCommand() *cobra.Command {
 		if err := plan.CheckDescriptors(s); err != nil {
 			return err
 		}
+		j, err := newJob(s, filepath.Join(full.Data, manifestName), "")
+		if err != nil {
+			return err
+		}
 		ctx, stop := ending.Context(cmd.Context())
 		defer stop()
-		if _, err := dataset.Create(ctx, full.Data, s.Dataset, os.Stderr); err != nil {
-			if ctx.Err() != nil {
-				return problem{errors.New("interrupted while making the dataset: nothing half-made is left")}
-			}
+		if err := makeDataset(ctx, full.Data, s); err != nil {
 			return err
 		}
 		release, err := l.Claim()
@@ -82,7 +82,7 @@ func benchCommand() *cobra.Command {
 		if err := errors.Join(l.Down(), l.Up(full, os.Stderr)); err != nil {
 			return err
 		}
-		swept := sweepIn(ctx, l, s, full)
+		swept := sweepIn(ctx, l, j)
 		if err := l.Down(); err != nil {
 			return err // the sweep has said its own already
 		}
@@ -91,14 +91,18 @@ func benchCommand() *cobra.Command {
 	return cmd
 }
 
-// sweepIn runs piecebench run where the lab's clients are.
-func sweepIn(ctx context.Context, l lab.Lab, s settings.Settings, cfg lab.Config) error {
+// sweepIn carries out a job where the lab's clients are.
+func sweepIn(ctx context.Context, l lab.Lab, j job) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	child := l.Command(self, "run", "--manifest", filepath.Join(cfg.Data, manifestName))
-	child.Env = append(child.Env, s.Environment()...)
+	variable, err := j.variable()
+	if err != nil {
+		return err
+	}
+	child := l.Command(self, "sweep")
+	child.Env = append(child.Env, variable)
 	child.Stdout, child.Stderr = os.Stdout, os.Stderr
 	// It ends as after Ctrl-C when this process is killed: that signal comes when
 	// the thread ends that started it.

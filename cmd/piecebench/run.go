@@ -1,24 +1,12 @@
 package main
 
 import (
-	"errors"
-	"fmt"
-	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"piecebench/bench/result"
-	"piecebench/bench/runner"
 	"piecebench/bench/settings"
-	"piecebench/internal/ending"
-	"piecebench/netem/client"
-	"piecebench/report"
 )
-
-// resumeVariable names a run's folder; only what that run lacks is measured.
-const resumeVariable = "RESUME"
 
 func runCommand() *cobra.Command {
 	var manifest, out string
@@ -43,61 +31,11 @@ of your own need no lab:
 		if err != nil {
 			return err
 		}
-		files, err := findInstall()
+		j, err := newJob(s, manifest, out)
 		if err != nil {
 			return err
 		}
-		resume := os.Getenv(resumeVariable)
-		if out, err = outFolder(out, resume); err != nil {
-			return err
-		}
-		token, err := client.TakeToken()
-		if err != nil {
-			return err
-		}
-		ctx, stop := ending.Context(cmd.Context())
-		defer stop()
-		err = runner.Run(ctx, s, runner.Options{
-			Manifest:   manifest,
-			Out:        out,
-			Resume:     resume != "",
-			K6:         files.k6(),
-			Script:     files.script(),
-			Agent:      os.Getenv("AGENT_URL"),
-			AgentToken: token,
-			Shaped:     os.Getenv("AGENT_SHAPED_URL"),
-			Targets:    os.Getenv("LAB_TARGETS"),
-			ServerLog:  os.Getenv("LAB_LOGS"),
-			Prometheus: os.Getenv("PROMETHEUS_URL"),
-			Grafana:    os.Getenv("GRAFANA_URL"),
-			Progress:   os.Stderr,
-		})
-		if errors.Is(err, runner.ErrInterrupted) {
-			err = problem{err}
-		}
-		if measured, loadErr := result.Load(out); loadErr == nil {
-			fmt.Print(report.Text(measured, terminalWidth()))
-			fmt.Println(filepath.Join(out, "report.html"))
-		}
-		return err
+		return j.run(cmd.Context())
 	}
 	return cmd
-}
-
-// outFolder returns the run's folder: the one that is resumed, the one that is
-// named, or a new name.
-func outFolder(named, resume string) (string, error) {
-	switch {
-	case resume != "" && named != "":
-		return "", fmt.Errorf("%s=%s names the run's folder already: leave --out away", resumeVariable, resume)
-	case resume != "":
-		return resume, nil
-	case named != "":
-		return named, nil
-	}
-	host, err := os.Hostname()
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(defaultResults, result.NewID(time.Now(), host)), nil
 }

@@ -84,13 +84,14 @@ func (b *bench) retrievalCommand(t task, clients int, d time.Duration, api strin
 		args = append(args, "--profiling-enabled")
 	}
 	cmd := exec.Command(b.k6, append(args, b.script)...)
-	verify := "0"
-	if t.checked {
-		verify = "1"
+	c := records.Cell{
+		URL: b.base(t.https) + "/piece/{piece}", Manifest: b.manifestPath, Length: t.length, Clients: uint64(clients), Duration: d,
+		Seed: 1, Stall: 30 * time.Second, RecordsPath: b.path("requests.parquet"), Progress: b.path("progress.jsonl"),
 	}
-	cmd.Env = append(os.Environ(), "URL="+b.base(t.https)+"/piece/{piece}", "MANIFEST="+b.manifestPath, "MODE="+strconv.FormatInt(t.length, 10)+"B",
-		"CONCURRENCY="+strconv.Itoa(clients), "WARMUP=0s", "DURATION="+d.String(), "VERIFY="+verify,
-		"RECORDS="+b.path("requests.parquet"), "PROGRESS="+b.path("progress.jsonl"))
+	if t.checked {
+		c.Verify = 1
+	}
+	cmd.Env = append(os.Environ(), c.Variable())
 	return cmd
 }
 

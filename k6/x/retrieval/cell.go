@@ -29,7 +29,7 @@ const flushEvery = time.Second
 // cell is what all clients of a test share: the dataset, the measured window,
 // the records, and the counts.
 type cell struct {
-	opts     options
+	opts     records.Cell
 	logger   logrus.FieldLogger
 	registry *metrics.Registry
 	process  *process
@@ -55,8 +55,8 @@ type cell struct {
 	requesting, active, ok, failed, cut atomic.Int64 // requesting: clients that have made a request
 }
 
-func newCell(o options, p *process, env *common.InitEnvironment) (*cell, error) {
-	m, err := piece.Load(o.manifest)
+func newCell(o records.Cell, p *process, env *common.InitEnvironment) (*cell, error) {
+	m, err := piece.Load(o.Manifest)
 	if err != nil {
 		return nil, err
 	}
@@ -64,23 +64,23 @@ func newCell(o options, p *process, env *common.InitEnvironment) (*cell, error) 
 		opts: o, logger: env.Logger, registry: env.Registry, process: p, manifest: m,
 		stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
-	if err := m.CheckRanges(o.length, o.verify > 0); err != nil {
-		return nil, fmt.Errorf("mode %s: %w", bytesize.String(o.length), err)
+	if err := m.CheckRanges(o.Length, o.Verify > 0); err != nil {
+		return nil, fmt.Errorf("mode %s: %w", bytesize.String(o.Length), err)
 	}
-	if o.verify > 0 {
-		if c.references, err = verify.OpenAll(filepath.Dir(o.manifest), m); err != nil {
+	if o.Verify > 0 {
+		if c.references, err = verify.OpenAll(filepath.Dir(o.Manifest), m); err != nil {
 			return nil, err
 		}
 	}
 	for _, p := range m.Pieces {
-		u, err := url.Parse(strings.ReplaceAll(o.url, "{piece}", p.CID))
+		u, err := url.Parse(strings.ReplaceAll(o.URL, "{piece}", p.CID))
 		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-			return nil, fmt.Errorf("url %s is not absolute: use http://host/path or https://host/path", plain.URL(o.url))
+			return nil, fmt.Errorf("url %s is not absolute: use http://host/path or https://host/path", plain.URL(o.URL))
 		}
 		c.urls = append(c.urls, u)
 		c.objects = append(c.objects, draw.Object{Size: p.UnpaddedSize(), Align: p.CheckedBlock()})
 	}
-	for _, path := range []string{o.records, o.progress} {
+	for _, path := range []string{o.RecordsPath, o.Progress} {
 		if path == "" {
 			continue
 		}
@@ -96,18 +96,18 @@ func newCell(o options, p *process, env *common.InitEnvironment) (*cell, error) 
 func (c *cell) start(scenario *lib.ScenarioState) error {
 	c.begin.Do(func() {
 		c.started = scenario.StartTime
-		from := c.started.Add(c.opts.warmup)
+		from := c.started.Add(c.opts.Warmup)
 		c.window.StartNs = from.UnixNano()
-		if c.opts.duration > 0 {
-			c.window.EndNs = from.Add(c.opts.duration).UnixNano()
+		if c.opts.Duration > 0 {
+			c.window.EndNs = from.Add(c.opts.Duration).UnixNano()
 		}
-		if c.opts.records != "" {
-			if c.records, c.err = records.Create(c.opts.records); c.err != nil {
+		if c.opts.RecordsPath != "" {
+			if c.records, c.err = records.Create(c.opts.RecordsPath); c.err != nil {
 				return
 			}
 		}
-		if c.opts.progress != "" {
-			if c.progress, c.err = createProgress(c.opts.progress); c.err != nil {
+		if c.opts.Progress != "" {
+			if c.progress, c.err = createProgress(c.opts.Progress); c.err != nil {
 				return
 			}
 		}
@@ -122,7 +122,7 @@ func (c *cell) join(cl *client, number uint64) *draw.Sequence {
 	c.mu.Lock()
 	c.clients = append(c.clients, cl)
 	c.mu.Unlock()
-	return draw.New(c.opts.seed, number, c.objects, c.opts.length)
+	return draw.New(c.opts.Seed, number, c.objects, c.opts.Length)
 }
 
 // tick does every second what must not wait for a request to end.

@@ -96,19 +96,19 @@ func (c *client) join(ctx context.Context, state *lib.State) error {
 		Unwrap:       unwrap,
 		TLS:          state.TLSConfig,
 		UserAgent:    state.Options.UserAgent.String,
-		Fresh:        o.fresh || state.Options.NoConnectionReuse.Bool,
+		Fresh:        o.Fresh || state.Options.NoConnectionReuse.Bool,
 		MaxRedirects: int(state.Options.MaxRedirects.Int64),
-		Timeout:      o.timeout,
-		Stall:        o.stall,
+		Timeout:      o.Timeout,
+		Stall:        o.Stall,
 		// Not from the window's nanoseconds: these carry the monotonic clock.
-		WindowStart: scenario.StartTime.Add(o.warmup),
+		WindowStart: scenario.StartTime.Add(o.Warmup),
 	}
-	if o.duration > 0 {
-		cfg.WindowEnd = cfg.WindowStart.Add(o.duration)
+	if o.Duration > 0 {
+		cfg.WindowEnd = cfg.WindowStart.Add(o.Duration)
 	}
 	c.get = httpget.New(cfg)
 	c.number = state.VUIDGlobal
-	c.samples = newSampler(state, plain.URL(o.url))
+	c.samples = newSampler(state, plain.URL(o.URL))
 	c.sequence = c.cell.join(c, c.number)
 	return nil
 }
@@ -124,11 +124,11 @@ func unwrap(nc net.Conn) (net.Conn, *int64) {
 // spread waits for this client's turn to start.
 func (c *client) spread(ctx context.Context) {
 	o := c.cell.opts
-	if o.clients == 0 {
+	if o.Clients == 0 {
 		return
 	}
-	turn := (c.number - 1) % o.clients
-	pause(ctx, time.Duration(float64(o.warmup)/2*float64(turn)/float64(o.clients)))
+	turn := (c.number - 1) % o.Clients
+	pause(ctx, time.Duration(float64(o.Warmup)/2*float64(turn)/float64(o.Clients)))
 }
 
 func pause(ctx context.Context, d time.Duration) {
@@ -148,13 +148,13 @@ func (c *client) request(ctx context.Context, state *lib.State) *Response {
 	p := cell.manifest.Pieces[next.Piece]
 	req := httpget.Request{
 		URL:    cell.urls[next.Piece],
-		Whole:  cell.opts.length == draw.Full,
+		Whole:  cell.opts.Length == draw.Full,
 		Offset: next.Offset,
 		Length: next.Length,
 		Size:   cell.objects[next.Piece].Size,
 	}
 	var check *verify.Checker
-	if c.sequence.Check(cell.opts.verify) {
+	if c.sequence.Check(cell.opts.Verify) {
 		check = cell.references[next.Piece].Range(next.Offset, next.Length)
 		req.Check = check
 	}

@@ -10,7 +10,7 @@ import (
 
 func TestKilledProcessLosesAtMostASecond(t *testing.T) {
 	c := newCell(t, nil)
-	c.env["DURATION"] = "1m"
+	c.does.Duration = time.Minute
 	cmd := c.command(t)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -38,8 +38,7 @@ func TestKilledProcessLosesAtMostASecond(t *testing.T) {
 func TestSignalsCutAndComplete(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		c := newCell(t, slowly)
-		c.env["MODE"], c.env["DURATION"] = "full", "1m"
-		c.env["VERIFY"] = "0"
+		c.does.Length, c.does.Duration, c.does.Verify = 0, time.Minute, 0
 		cmd := c.command(t)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)

@@ -31,7 +31,7 @@ var k6 = sync.OnceValues(func() (string, error) { return program.Build("k6") })
 type cell struct {
 	dir, records, progress, points string
 	manifest                       *piece.Manifest
-	env                            map[string]string
+	does                           records.Cell
 	stderr                         bytes.Buffer
 }
 
@@ -53,10 +53,10 @@ func newCell(t *testing.T, serve func(files http.Handler) http.Handler) *cell {
 		dir: dir, manifest: m,
 		records: filepath.Join(dir, "cell.parquet"), progress: filepath.Join(dir, "cell.jsonl"), points: filepath.Join(dir, "points.json"),
 	}
-	c.env = map[string]string{
-		"URL": srv.URL + "/piece/{piece}", "MANIFEST": path, "MODE": "64KiB", "CONCURRENCY": "5",
-		"WARMUP": "500ms", "DURATION": "1s", "RECORDS": c.records, "PROGRESS": c.progress, "VERIFY": "1",
-		"RUN": "r1", "TARGET": "raw", "LINK": "none", "REPETITION": "2",
+	c.does = records.Cell{
+		URL: srv.URL + "/piece/{piece}", Manifest: path, Length: 64 << 10, Clients: 5, Seed: 1, Stall: 30 * time.Second,
+		Warmup: 500 * time.Millisecond, Duration: time.Second, RecordsPath: c.records, Progress: c.progress, Verify: 1,
+		Tags: map[string]string{"run": "r1", "target": "raw", "link": "none", "mode": "64KiB", "concurrency": "5", "repetition": "2"},
 	}
 	return c
 }
@@ -71,10 +71,7 @@ func (c *cell) command(t *testing.T) *exec.Cmd {
 	}
 	cmd := exec.Command(k6, args...)
 	cmd.Stderr = &c.stderr
-	cmd.Env = os.Environ()
-	for k, v := range c.env {
-		cmd.Env = append(cmd.Env, k+"="+v)
-	}
+	cmd.Env = append(os.Environ(), c.does.Variable())
 	return cmd
 }
 

@@ -73,7 +73,7 @@ func (c *cell) readPoints(t *testing.T) (points []point) {
 
 func TestLongDownloadsAreSeenWhileTheyRun(t *testing.T) {
 	c := newCell(t, slowly)
-	c.env["MODE"], c.env["DURATION"], c.env["VERIFY"] = "full", "3s", "0"
+	c.does.Length, c.does.Duration, c.does.Verify = 0, 3*time.Second, 0
 	c.run(t)
 	rows, _ := c.rows(t)
 	if len(rows) != 5 || count(rows, records.Cut) != 5 {

@@ -3,13 +3,13 @@
 //
 //	import { Client } from 'k6/x/retrieval';
 //
-//	const client = new Client({ url: 'http://host/piece/{piece}', manifest: 'pieces.json', mode: '1MiB' });
+//	const client = new Client(__ENV.CELL); // JSON: records.Cell
 //
 //	export default function () {
 //	  client.get();
 //	}
 //
-// All clients of a test that are made with the same options share one file of
+// All clients of a test that are made with the same cell share one file of
 // records and one sequence of progress lines. k6's own options hold for them:
 // hosts, dns, blacklistIPs, blockHostnames, localIPs, tls*,
 // insecureSkipTLSVerify, userAgent, maxRedirects, noConnectionReuse, rps, tags,
@@ -22,16 +22,18 @@ import (
 	"github.com/grafana/sobek"
 	"go.k6.io/k6/js/common"
 	"go.k6.io/k6/js/modules"
+
+	"piecebench/records"
 )
 
-func init() { modules.Register("k6/x/retrieval", &root{cells: make(map[options]*cell)}) }
+func init() { modules.Register("k6/x/retrieval", &root{cells: make(map[string]*cell)}) }
 
 // root is the module: one a process.
 type root struct {
 	process process
 
 	mu    sync.Mutex
-	cells map[options]*cell
+	cells map[string]*cell // by the text of records.Cell
 }
 
 // instance is the module in one VU.
@@ -54,31 +56,31 @@ func (i *instance) newClient(call sobek.ConstructorCall) *sobek.Object {
 	if i.vu.InitEnv() == nil {
 		common.Throw(rt, common.NewInitContextError("a retrieval Client can only be made in the init context"))
 	}
-	opts, err := parseOptions(rt, call.Argument(0))
-	if err != nil {
-		common.Throw(rt, err)
-	}
-	cl, err := i.root.cell(opts, i.vu)
+	cl, err := i.root.cell(call.Argument(0).String(), i.vu)
 	if err != nil {
 		common.Throw(rt, err)
 	}
 	return rt.ToValue(&client{vu: i.vu, cell: cl}).ToObject(rt)
 }
 
-// cell returns the state that all clients with these options share. The first
+// cell returns the state that all clients of this cell share. The first
 // one makes it, and the test's end closes it.
-func (r *root) cell(opts options, vu modules.VU) (*cell, error) {
+func (r *root) cell(text string, vu modules.VU) (*cell, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if c := r.cells[opts]; c != nil {
+	if c := r.cells[text]; c != nil {
 		return c, nil
+	}
+	opts, err := records.ParseCell(text)
+	if err != nil {
+		return nil, err
 	}
 	c, err := newCell(opts, &r.process, vu.InitEnv())
 	if err != nil {
 		return nil, err
 	}
-	r.cells[opts] = c
-	r.closeAtEnd(c, vu)
+	r.cells[text] = c
+	r.closeAtEnd(text, c, vu)
 	return c, nil
 }
 
@@ -91,13 +93,13 @@ const (
 // closeAtEnd closes c when the test ends. TestEnd comes after the last request
 // and before k6 stops taking samples; Exit comes alone when k6 fails before
 // the test has started.
-func (r *root) closeAtEnd(c *cell, vu modules.VU) {
+func (r *root) closeAtEnd(text string, c *cell, vu modules.VU) {
 	_, events := vu.Events().Global.Subscribe(eventTestEnd, eventExit)
 	go func() {
 		for ev := range events {
 			c.close()
 			r.mu.Lock()
-			delete(r.cells, c.opts)
+			delete(r.cells, text)
 			r.mu.Unlock()
 			ev.Done()
 		}

@@ -9,7 +9,7 @@ import (
 
 func TestEachClientMakesItsRequestsAndTheLastEndsTheWindow(t *testing.T) {
 	c := newCell(t, nil)
-	c.env["REQUESTS"], c.env["WARMUP"], c.env["DURATION"] = "2", "0s", "1m"
+	c.does.Requests, c.does.Warmup, c.does.Duration = 2, 0, time.Minute
 	c.run(t)
 	rows, r := c.rows(t)
 	byClient := map[int32]int{}
@@ -38,8 +38,8 @@ func TestEachClientMakesItsRequestsAndTheLastEndsTheWindow(t *testing.T) {
 
 func TestRequestsThatDoNotEndInTimeAreCut(t *testing.T) {
 	c := newCell(t, slowly)
-	c.env["MODE"], c.env["VERIFY"] = "full", "0"
-	c.env["REQUESTS"], c.env["WARMUP"], c.env["DURATION"] = "1", "0s", "1s"
+	c.does.Length, c.does.Verify = 0, 0
+	c.does.Requests, c.does.Warmup, c.does.Duration = 1, 0, time.Second
 	c.run(t)
 	rows, r := c.rows(t)
 	if len(rows) != 5 || count(rows, records.Cut) != 5 {

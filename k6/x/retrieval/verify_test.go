@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"piecebench/k6/internal/testset"
 	"piecebench/k6/x/retrieval/httpget"
@@ -51,14 +52,14 @@ func TestAServerOfWrongBytesScoresNoVerifiedOK(t *testing.T) {
 		dir := t.TempDir()
 		manifest, m := make(t, dir)
 		target := serveAll(t, slices.Repeat([]byte{0xee}, int(m.Pieces[0].UnpaddedSize())))
-		for _, mode := range []string{"16KiB", "1MiB", "10MiB", "full"} {
+		for _, length := range []int64{16 << 10, 1 << 20, 10 << 20, 0} {
 			c := newCell(t, nil)
-			c.env["URL"], c.env["MANIFEST"], c.env["MODE"] = target, manifest, mode
-			c.env["REQUESTS"], c.env["WARMUP"], c.env["DURATION"], c.env["CONCURRENCY"] = "20", "0s", "1m", "3"
+			c.does.URL, c.does.Manifest, c.does.Length = target, manifest, length
+			c.does.Requests, c.does.Warmup, c.does.Duration, c.does.Clients = 20, 0, time.Minute, 3
 			c.run(t)
 			rows, _ := c.rows(t)
 			if corrupt := count(rows, records.Corrupt); len(rows) != 60 || corrupt != 60 {
-				t.Errorf("%s, %s: of %d requests %d are corrupt and %d ok, want 60 corrupt", name, mode, len(rows), corrupt, count(rows, records.OK))
+				t.Errorf("%s, %d bytes: of %d requests %d are corrupt and %d ok, want 60 corrupt", name, length, len(rows), corrupt, count(rows, records.OK))
 			}
 		}
 	}
@@ -73,23 +74,23 @@ func TestEveryByteOfAnImportedPieceIsVerified(t *testing.T) {
 		t.Fatal(err)
 	}
 	target := serveAll(t, data)
-	for _, mode := range []string{"48KiB", "1MiB", "full"} {
+	for _, length := range []int64{48 << 10, 1 << 20, 0} {
 		c := newCell(t, nil)
-		c.env["URL"], c.env["MANIFEST"], c.env["MODE"] = target, manifest, mode
-		c.env["REQUESTS"], c.env["WARMUP"], c.env["DURATION"], c.env["VERIFY"] = "10", "0s", "1m", "0.5"
+		c.does.URL, c.does.Manifest, c.does.Length = target, manifest, length
+		c.does.Requests, c.does.Warmup, c.does.Duration, c.does.Verify = 10, 0, time.Minute, 0.5
 		c.run(t)
 		rows, _ := c.rows(t)
 		verified := 0
 		for _, row := range rows {
 			if row.Outcome != string(records.OK) || row.Verified != (row.VerifiedBytes > 0) || row.Verified && row.VerifiedBytes != row.Length {
-				t.Errorf("%s: %+v", mode, row)
+				t.Errorf("%d bytes: %+v", length, row)
 			}
 			if row.Verified {
 				verified++
 			}
 		}
 		if verified < 10 || verified > 40 {
-			t.Errorf("%s: %d of %d requests verified, want about half", mode, verified, len(rows))
+			t.Errorf("%d bytes: %d of %d requests verified, want about half", length, verified, len(rows))
 		}
 	}
 }
@@ -97,7 +98,7 @@ func TestEveryByteOfAnImportedPieceIsVerified(t *testing.T) {
 func TestRangesThatCannotBeVerifiedEndTheTestAtItsStart(t *testing.T) {
 	manifest, _ := testset.Import(t, t.TempDir(), 1, 100_000)
 	c := newCell(t, nil)
-	c.env["MANIFEST"], c.env["MODE"] = manifest, "4KiB"
+	c.does.Manifest, c.does.Length = manifest, 4<<10
 	if err := c.command(t).Run(); err == nil || !strings.Contains(c.stderr.String(), "in blocks of 16KiB") {
 		t.Errorf("%v\n%s", err, c.stderr.String())
 	}
