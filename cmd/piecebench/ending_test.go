@@ -107,7 +107,7 @@ func TestASweepEndsWithItsBenchThatIsKilled(t *testing.T) {
 		out, _ := exec.Command("ip", "netns", "pids", b.lab.ClientNamespace()).Output()
 		for _, field := range strings.Fields(string(out)) {
 			command, _ := os.ReadFile(filepath.Join("/proc", field, "cmdline"))
-			if pid, err := strconv.Atoi(field); err == nil && bytes.Contains(command, []byte("piecebench\x00run\x00")) {
+			if pid, err := strconv.Atoi(field); err == nil && bytes.Contains(command, []byte("piecebench\x00sweep\x00")) {
 				pids = append(pids, pid)
 			}
 		}
