@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"piecebench/bench/bottleneck"
 	"piecebench/bench/settings"
@@ -17,22 +18,35 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(contained.Run(m.Run)) }
 
-// pages are all that a reader finds, by path from this folder.
+// pages returns the text of every page, by its path from this folder.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
-	names, err := filepath.Glob("*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	texts := map[string]string{}
-	for _, name := range append(names, "../README.md", "../CONTRIBUTING.md", "../CHANGELOG.md", "../dashboards/README.md") {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
+	for _, pattern := range []string{"*.md", "../*.md", "../*/README.md"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil || len(names) == 0 {
+			t.Fatalf("no pages %s: %v", pattern, err)
 		}
-		texts[name] = strings.ReplaceAll(string(text), "\\\n", "")
+		for _, name := range names {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts[name] = string(text)
+		}
 	}
 	return texts
+}
+
+func TestLinesOfThePagesAreShort(t *testing.T) {
+	const most = 100 // characters, outside of tables and program output
+	for name, text := range pages(t) {
+		for line := range strings.Lines(fence.ReplaceAllString(text, "")) {
+			if n := utf8.RuneCountInString(strings.TrimSpace(line)); n > most && !strings.HasPrefix(line, "|") {
+				t.Errorf("%s has a line of %d characters, more than %d: %s", name, n, most, line)
+			}
+		}
+	}
 }
 
 // fence matches a block between fences; code what else a page shows as code: a
@@ -47,7 +61,8 @@ func commands(t *testing.T, program string) (found []string) {
 	t.Helper()
 	start := regexp.MustCompile(`(?:^|\s)` + regexp.QuoteMeta(program) + `( [^#]*)`)
 	for _, text := range pages(t) {
-		for _, shown := range code.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
+		joined := strings.ReplaceAll(fence.ReplaceAllString(text, ""), "\\\n", "")
+		for _, shown := range code.FindAllStringSubmatch(joined, -1) {
 			if command := start.FindStringSubmatch(shown[1] + shown[2]); command != nil {
 				found = append(found, strings.TrimSpace(command[1]))
 			}
