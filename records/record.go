@@ -19,29 +19,32 @@ const (
 	Corrupt Outcome = "corrupt" // a wrong byte
 )
 
+// Outcomes are all of them, in the order in which they are shown.
+var Outcomes = []Outcome{OK, Cut, Connect, Reset, Timeout, Stalled, Status, Range, Short, Corrupt}
+
 // Request is one request. Times are nanoseconds; a phase that did not happen is
 // 0. Of a redirected request, connecting, TLS, TTFB, Status, HTTP and Reused are
 // those of its last hop, also where that has failed.
 type Request struct {
-	StartUnixNs int64  `parquet:"start_unix_ns"` // request start, wall clock (includes waiting for a connection)
-	ConnectNs   int64  `parquet:"connect_ns"`    // DNS and TCP connect
-	TLSNs       int64  `parquet:"tls_ns"`        // TLS handshake
-	TTFBNs      int64  `parquet:"ttfb_ns"`       // request about to be written to first response byte; 0 if none came
-	DurationNs  int64  `parquet:"duration_ns"`   // start to last byte, or to the failure or cut
-	Bytes       int64  `parquet:"bytes"`         // body bytes received
-	WindowBytes int64  `parquet:"window_bytes"`  // of these, received inside the measured window
-	Piece       string `parquet:"piece,dict"`    // piece CID v1
-	Offset      int64  `parquet:"offset"`        // first byte asked for
-	Length      int64  `parquet:"length"`        // bytes asked for
-	Status      int32  `parquet:"status"`        // HTTP status, 0 if none
-	Outcome     string `parquet:"outcome,dict"`  // an Outcome
-	Error       string `parquet:"error,dict"`    // what went wrong, in one line; empty for ok and cut
-	Verified    bool   `parquet:"verified"`      // VerifiedBytes is not 0
-	Reused      bool   `parquet:"reused"`        // sent on a connection that served an earlier request
-	Redirects   int32  `parquet:"redirects"`     // redirects followed
-	Client      int32  `parquet:"client"`        // client (k6 VU) number, from 1
-	HTTP        string `parquet:"http,dict"`     // protocol of the response: HTTP/1.0, HTTP/1.1
-	RedirectNs  int64  `parquet:"redirect_ns"`   // start to the last hop's; 0 if not redirected
+	StartUnixNs int64   `parquet:"start_unix_ns"` // request start, wall clock (includes waiting for a connection)
+	ConnectNs   int64   `parquet:"connect_ns"`    // DNS and TCP connect
+	TLSNs       int64   `parquet:"tls_ns"`        // TLS handshake
+	TTFBNs      int64   `parquet:"ttfb_ns"`       // request about to be written to first response byte; 0 if none came
+	DurationNs  int64   `parquet:"duration_ns"`   // start to last byte, or to the failure or cut
+	Bytes       int64   `parquet:"bytes"`         // body bytes received
+	WindowBytes int64   `parquet:"window_bytes"`  // of these, received inside the measured window
+	Piece       string  `parquet:"piece,dict"`    // piece CID v1
+	Offset      int64   `parquet:"offset"`        // first byte asked for
+	Length      int64   `parquet:"length"`        // bytes asked for
+	Status      int32   `parquet:"status"`        // HTTP status, 0 if none
+	Outcome     Outcome `parquet:"outcome,dict"`
+	Error       string  `parquet:"error,dict"`  // what went wrong, in one line; empty for ok and cut
+	Verified    bool    `parquet:"verified"`    // VerifiedBytes is not 0
+	Reused      bool    `parquet:"reused"`      // sent on a connection that served an earlier request
+	Redirects   int32   `parquet:"redirects"`   // redirects followed
+	Client      int32   `parquet:"client"`      // client (k6 VU) number, from 1
+	HTTP        string  `parquet:"http,dict"`   // protocol of the response: HTTP/1.0, HTTP/1.1
+	RedirectNs  int64   `parquet:"redirect_ns"` // start to the last hop's; 0 if not redirected
 	// VerifiedBytes is how many body bytes were compared with the piece's, and
 	// right. Of a request that is ok it is 0, or all of them.
 	VerifiedBytes int64 `parquet:"verified_bytes"`

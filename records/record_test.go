@@ -24,7 +24,7 @@ func sample(n int) []Request {
 		rows[i] = Request{
 			StartUnixNs: k, ConnectNs: 2 * k, TLSNs: 3 * k, TTFBNs: 4 * k, DurationNs: 5 * k,
 			Bytes: 6 * k, WindowBytes: 7 * k, Piece: fmt.Sprintf("baga%d", i%3), Offset: 8 * k, Length: 9 * k,
-			Status: int32(200 + i%300), Outcome: string(OK), Error: fmt.Sprintf("error %d", i%5),
+			Status: int32(200 + i%300), Outcome: OK, Error: fmt.Sprintf("error %d", i%5),
 			Verified: i%2 == 0, Reused: i%3 == 0, Redirects: int32(i % 4), Client: int32(i % 1000), HTTP: "HTTP/1.1", RedirectNs: 10 * k,
 		}
 	}
@@ -56,7 +56,7 @@ func write(t *testing.T, w *Writer, rows []Request, batch int) {
 	for i := range rows {
 		w.Add(&rows[i])
 		if (i+1)%batch == 0 {
-			if err := w.Flush(window); err != nil {
+			if err := w.Flush(); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -94,31 +94,27 @@ func TestTimingsAreThoseOfTheRows(t *testing.T) {
 	}
 	all := sample(3000)
 	write(t, w, all, 1000)
-	for _, complete := range []bool{false, true} {
-		r, err := Open(path)
-		if err != nil || r.Complete() != complete {
-			t.Fatalf("complete %v, %v", r.Complete(), err)
+	if err := w.Close(window); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for got, err := range r.Timings() {
+		if err != nil {
+			t.Fatal(err)
 		}
-		n := 0
-		for got, err := range r.Timings() {
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := Request{StartUnixNs: all[n].StartUnixNs, ConnectNs: all[n].ConnectNs, TLSNs: all[n].TLSNs,
-				TTFBNs: all[n].TTFBNs, DurationNs: all[n].DurationNs, Outcome: all[n].Outcome, RedirectNs: all[n].RedirectNs}
-			if got != want {
-				t.Fatalf("row %d: %+v, want %+v", n, got, want)
-			}
-			n++
+		want := Request{StartUnixNs: all[n].StartUnixNs, ConnectNs: all[n].ConnectNs, TLSNs: all[n].TLSNs,
+			TTFBNs: all[n].TTFBNs, DurationNs: all[n].DurationNs, Outcome: all[n].Outcome, RedirectNs: all[n].RedirectNs}
+		if got != want {
+			t.Fatalf("row %d: %+v, want %+v", n, got, want)
 		}
-		if n != len(all) {
-			t.Errorf("%d rows, want %d", n, len(all))
-		}
-		if !complete {
-			if err := w.Close(window); err != nil {
-				t.Fatal(err)
-			}
-		}
+		n++
+	}
+	if n != len(all) {
+		t.Errorf("%d rows, want %d", n, len(all))
 	}
 }
 
@@ -128,8 +124,11 @@ func TestRowGroupsAreLimited(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := sample(groupRows + 1)
-	write(t, w, want, 50_000)
+	want := sample(groupRows + 2)
+	write(t, w, want, groupRows/2+1)
+	if st, err := os.Stat(path + unfinishedSuffix); err != nil || st.Size() < groupRows {
+		t.Errorf("a full row group is not written before the end: %v, %v", st.Size(), err)
+	}
 	if err := w.Close(window); err != nil {
 		t.Fatal(err)
 	}
@@ -143,60 +142,6 @@ func TestRowGroupsAreLimited(t *testing.T) {
 	defer f.Close()
 	if got := len(pf.RowGroups()); got != 2 {
 		t.Errorf("%d row groups, want 2 of at most %d rows", got, groupRows)
-	}
-}
-
-func TestWithoutCloseFlushedRowsAreReadable(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "cell.parquet")
-	w, err := Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := sample(2500)
-	write(t, w, rows, 1000) // the last 500 are not flushed
-	// A flush that was interrupted leaves a part of a file.
-	if err := os.WriteFile(filepath.Join(path+partsSuffix, "000003.parquet.tmp"), []byte("PAR1"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	r, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r.Complete() {
-		t.Error("complete, though the writer was not closed")
-	}
-	if diff := cmp.Diff(rows[:2000], readAll(t, path)); diff != "" {
-		t.Error(diff)
-	}
-
-	if err := Recover(path); err != nil {
-		t.Fatal(err)
-	}
-	if r, err = Open(path); err != nil || !r.Complete() {
-		t.Fatalf("after Recover: complete %v, %v", r.Complete(), err)
-	}
-	if diff := cmp.Diff(rows[:2000], readAll(t, path)); diff != "" {
-		t.Error(diff)
-	}
-	if err := Recover(path); err != nil {
-		t.Errorf("second Recover: %v", err)
-	}
-}
-
-func TestKilledBeforeTheFirstFlush(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "cell.parquet")
-	if _, err := Create(path); err != nil {
-		t.Fatal(err)
-	}
-	r, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range r.Rows() {
-		t.Error("a row")
-	}
-	if r.Window() != (Window{}) {
-		t.Errorf("window %v", r.Window())
 	}
 }
 
@@ -225,6 +170,18 @@ func TestOpenErrors(t *testing.T) {
 	if _, err := Open(filepath.Join(dir, "none.parquet")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("nothing there: %v", err)
 	}
+	path := filepath.Join(dir, "unfinished.parquet")
+	w, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, w, sample(groupRows), groupRows)
+	if _, err := Open(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("not complete: %v", err)
+	}
+	if _, err := Open(path + unfinishedSuffix); err == nil {
+		t.Error("an unfinished file opens under its own name")
+	}
 	broken := filepath.Join(dir, "broken.parquet")
 	if err := os.WriteFile(broken, []byte("PAR1 and no footer"), 0o644); err != nil {
 		t.Fatal(err)
@@ -250,7 +207,7 @@ func TestAddWhileFlushing(t *testing.T) {
 		})
 	}
 	for range 20 {
-		if err := w.Flush(window); err != nil {
+		if err := w.Flush(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -278,8 +235,8 @@ func TestDifferentErrorsAreBounded(t *testing.T) {
 	}
 	const n = 5000
 	for i := range n {
-		w.Add(&Request{Outcome: string(Status), Error: fmt.Sprintf("error %d", i%(n/2))})
-		w.Add(&Request{Outcome: string(OK)})
+		w.Add(&Request{Outcome: Status, Error: fmt.Sprintf("error %d", i%(n/2))})
+		w.Add(&Request{Outcome: OK})
 	}
 	if err := w.Close(Window{1, 2}); err != nil {
 		t.Fatal(err)
@@ -297,5 +254,23 @@ func TestDifferentErrorsAreBounded(t *testing.T) {
 	}
 	if len(texts) != maxErrors+2 || texts["error 0"] != 2 || texts[OtherError] != n-2*maxErrors || texts[""] != n {
 		t.Errorf("%d different errors, %d of them others; want %d, and 2 of each", len(texts), texts[OtherError], maxErrors)
+	}
+}
+
+func TestAnErrorKeepsTheUnfinishedFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cell.parquet")
+	w, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Add(&sample(1)[0])
+	if err := os.Mkdir(path, 0o755); err != nil { // so that the rename fails
+		t.Fatal(err)
+	}
+	if err := w.Close(window); err == nil {
+		t.Error("no error")
+	}
+	if st, err := os.Stat(path + unfinishedSuffix); err != nil || st.Size() == 0 {
+		t.Error("the unfinished file is gone:", err)
 	}
 }

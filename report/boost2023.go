@@ -154,7 +154,7 @@ func observe(dir string, cells []result.Cell) (*observations, error) {
 			times.TTFB.AddTo(&o.ttfb)
 			times.Transfer.Ms *= mebibyte / float64(r.Length)
 			times.Transfer.AddTo(&o.pace)
-			if r.Outcome == string(records.OK) || r.Outcome == string(records.Cut) {
+			if r.Outcome == records.OK || r.Outcome == records.Cut {
 				o.failed = false
 			}
 		}

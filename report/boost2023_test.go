@@ -19,7 +19,7 @@ const ms = int64(1e6)
 // 40 ms, and has its first byte and its end so many milliseconds after that.
 func download(ttfb, transfer int64, outcome records.Outcome) records.Request {
 	return records.Request{StartUnixNs: 1000 * ms, ConnectNs: 40 * ms, TTFBNs: ttfb * ms, DurationNs: (40 + transfer) * ms,
-		Length: 10 << 20, Bytes: 10 << 20, WindowBytes: 10 << 20, Outcome: string(outcome)}
+		Length: 10 << 20, Bytes: 10 << 20, WindowBytes: 10 << 20, Outcome: outcome}
 }
 
 // measured writes the records of a cell whose window is from 1 s to 61 s, and
@@ -73,7 +73,7 @@ func boost2023Rows(t *testing.T, dir string, cells ...result.Cell) [][]string {
 func TestBoost2023OfKnownRequests(t *testing.T) {
 	dir := t.TempDir()
 	figure := func(v float64) *float64 { return &v }
-	refused := records.Request{StartUnixNs: 1000 * ms, DurationNs: 5 * ms, Length: 10 << 20, Outcome: string(records.Connect)}
+	refused := records.Request{StartUnixNs: 1000 * ms, DurationNs: 5 * ms, Length: 10 << 20, Outcome: records.Connect}
 	got := boost2023Rows(t, dir,
 		measured(t, dir, result.Cell{ID: 1, Target: "raw", Mode: "10MiB", Concurrency: 2, Repetition: 1, ServerCPUSPerGB: figure(0.2), ServerRSSMB: figure(120)},
 			download(10, 1000, records.OK), download(20, 2000, records.OK)),

@@ -204,9 +204,9 @@ func browserPages(t *testing.T) map[string][]byte {
 	failing := synthetic(one)
 	for i := range failing.Cells {
 		c := &failing.Cells[i]
-		for n, outcome := range []records.Outcome{records.Connect, records.Reset, records.Timeout, records.Stalled, records.Status, records.Range, records.Short, records.Corrupt} {
+		for n, outcome := range records.Outcomes[2:] { // the failures
 			if c.Concurrency >= 100 && (i+n)%3 > 0 {
-				c.Failed[string(outcome)] = (n + 1) * c.Concurrency / 20
+				c.Failed[outcome] = (n + 1) * c.Concurrency / 20
 				c.FirstErrors = append(c.FirstErrors, string(outcome)+": as an error is worded")
 			}
 		}

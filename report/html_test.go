@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"piecebench/bench/result"
+	"piecebench/records"
 )
 
 func htmlOf(t *testing.T, run *result.Run) string {
@@ -77,7 +78,7 @@ func hostileRun() *result.Run {
 	const name = `<script>document.documentElement.dataset.error="ran"</script><img src=x onerror="document.documentElement.dataset.error='ran'">`
 	raw, bad := cell("raw", name, 1, 1), cell(name, name, 1, 1)
 	bad.Link, raw.Link = name, name
-	bad.Failed, bad.FirstErrors, bad.LimitedBy = map[string]int{name: 1}, []string{name}, name
+	bad.Failed, bad.FirstErrors, bad.LimitedBy = map[records.Outcome]int{records.Outcome(name): 1}, []string{name}, name
 	bad.Because = name
 	run := runOf(raw, bad)
 	run.ID, run.Settings, run.Fingerprint = name, map[string]string{name: name}, map[string]string{name: name}

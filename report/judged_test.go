@@ -7,6 +7,7 @@ import (
 	"piecebench/bench/bottleneck"
 	"piecebench/bench/result"
 	"piecebench/bench/stats"
+	"piecebench/records"
 )
 
 func limited(c result.Cell, by string) result.Cell {
@@ -72,7 +73,7 @@ func TestRowsThatTheMachineDecidedAreLeftOutAndCounted(t *testing.T) {
 // A generator that spins on the errors of a dead server does not excuse it.
 func TestARowInWhichOneSideFailsIsAFinding(t *testing.T) {
 	dead := limited(cell("gateway", "full", 10, 0), bottleneck.Generator)
-	dead.RequestsOK, dead.Failed, dead.TTFB = 0, map[string]int{"connect": 5000}, result.Quantiles{}
+	dead.RequestsOK, dead.Failed, dead.TTFB = 0, map[records.Outcome]int{"connect": 5000}, result.Quantiles{}
 	rows := func(dead result.Cell) *result.Run {
 		other := cell("raw", "full", 10, 900)
 		if dead.Target == "raw" {
@@ -91,7 +92,7 @@ func TestARowInWhichOneSideFailsIsAFinding(t *testing.T) {
 func TestWrongDataIsSilentNowhere(t *testing.T) {
 	bad := cell("gateway", "1MiB", 10, 600)
 	bad.DeliveredBytes = bad.WindowBytes * 3 / 2
-	bad.Failed, bad.FirstErrors = map[string]int{"corrupt": 45, "reset": 5}, []string{"corrupt: baga1 differs at 7"}
+	bad.Failed, bad.FirstErrors = map[records.Outcome]int{"corrupt": 45, "reset": 5}, []string{"corrupt: baga1 differs at 7"}
 	run := runOf(cell("raw", "1MiB", 10, 900), bad)
 	headline := "Requests that failed: raw none, gateway 33.3 % (50 of 150; 45 brought wrong data). gateway delivered 67 % of raw’s goodput"
 	for name, text := range map[string]string{"text": Text(run, 1000), "Markdown": Markdown(run), "page": htmlOf(t, run)} {
@@ -112,7 +113,7 @@ func TestWrongDataIsSilentNowhere(t *testing.T) {
 
 func TestFailuresOnAStarvingLinkAreNotCharged(t *testing.T) {
 	starved := limited(cell("raw", "100MiB", 1000, 900), bottleneck.Emulator)
-	starved.Failed = map[string]int{"short": 17}
+	starved.Failed = map[records.Outcome]int{"short": 17}
 	text := Text(runOf(starved, cell("gateway", "100MiB", 1000, 900)), 1000)
 	wants(t, text, "17 failed where the emulated link let them starve, and are charged to no server")
 	if strings.Contains(text, "Requests that failed") {

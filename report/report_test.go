@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"piecebench/bench/result"
+	"piecebench/records"
 )
 
 // cell is a cell with the figures that tests care about.
 func cell(target, mode string, clients int, mbits float64) result.Cell {
 	return result.Cell{Target: target, Link: "1gbit/40ms", Mode: mode, Concurrency: clients, Repetition: 1, WindowS: 10,
-		RequestsOK: 100, Failed: map[string]int{}, WindowBytes: int64(mbits * 1e6 / 8 * 10), CeilingBits: 1e9,
+		RequestsOK: 100, Failed: map[records.Outcome]int{}, WindowBytes: int64(mbits * 1e6 / 8 * 10), CeilingBits: 1e9,
 		TTFB:     result.Quantiles{P50: &result.Quantile{Ms: 80}, P95: &result.Quantile{Ms: 100}},
 		Duration: result.Quantiles{P50: &result.Quantile{Ms: 1500}, P95: &result.Quantile{Ms: 12000, Bound: true}}}
 }
@@ -112,7 +113,7 @@ func TestCellsInWhichNothingEnded(t *testing.T) {
 
 func TestFailuresAreNamedWithTheirFirstError(t *testing.T) {
 	bad := cell("gateway", "1MiB", 1000, 90)
-	bad.RequestsOK, bad.Failed, bad.FirstErrors = 40, map[string]int{"status": 50, "reset": 10}, []string{"status: 500 Internal Server Error"}
+	bad.RequestsOK, bad.Failed, bad.FirstErrors = 40, map[records.Outcome]int{"status": 50, "reset": 10}, []string{"status: 500 Internal Server Error"}
 	wants(t, Markdown(runOf(cell("raw", "1MiB", 1000, 900), bad)),
 		"Requests that succeeded: raw 100 % (100 of 100; 95 % interval 96.3 % to 100 %), gateway 40.0 % (40 of 100; 95 % interval 30.9 % to 49.8 %)",
 		"- **failures**: 1 cell with failed requests: gateway, 1MiB, 1000 clients, 1gbit/40ms: 60 requests (status: 500 Internal Server Error).")
@@ -160,7 +161,7 @@ const hostile = "<script>alert(1)</script>|`x`*_[a](b)@c\x1b[2J\ny https://h www
 func TestHostileNamesDoNothing(t *testing.T) {
 	bad := cell(hostile, hostile, 1, 1)
 	bad.Link = hostile
-	bad.Failed, bad.FirstErrors, bad.LimitedBy = map[string]int{hostile: 1}, []string{hostile}, hostile
+	bad.Failed, bad.FirstErrors, bad.LimitedBy = map[records.Outcome]int{records.Outcome(hostile): 1}, []string{hostile}, hostile
 	run := runOf(cell("raw", "full", 1, 1), bad)
 	run.ID, run.Settings, run.Fingerprint = hostile, map[string]string{hostile: hostile}, map[string]string{hostile: hostile}
 	run.Calibrations[0].Link, run.Calibrations[0].Notes, run.Calibrations[0].Backend = hostile, []string{hostile}, hostile

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -15,11 +16,11 @@ type segment struct{ Name, Colour string }
 
 // Segments, in colours after Okabe and Ito. Neighbours differ in lightness too.
 var (
-	phaseSegments   = []segment{{"redirects", "#8a8f98"}, {"connect", "#e69f00"}, {"TLS", "#cc79a7"}, {"waiting", "#0072b2"}, {"receiving", "#7cc4ec"}}
-	outcomeSegments = []segment{
-		{string(records.OK), "#2f9e77"}, {string(records.Cut), "#b9c0ca"},
-		{string(records.Connect), "#8c2d04"}, {string(records.Reset), "#d55e00"}, {string(records.Timeout), "#e69f00"}, {string(records.Stalled), "#f0c75e"},
-		{string(records.Status), "#882255"}, {string(records.Range), "#cc79a7"}, {string(records.Short), "#0072b2"}, {string(records.Corrupt), "#7a5cf0"},
+	phaseSegments  = []segment{{"redirects", "#8a8f98"}, {"connect", "#e69f00"}, {"TLS", "#cc79a7"}, {"waiting", "#0072b2"}, {"receiving", "#7cc4ec"}}
+	outcomeColours = map[records.Outcome]string{
+		records.OK: "#2f9e77", records.Cut: "#b9c0ca",
+		records.Connect: "#8c2d04", records.Reset: "#d55e00", records.Timeout: "#e69f00", records.Stalled: "#f0c75e",
+		records.Status: "#882255", records.Range: "#cc79a7", records.Short: "#0072b2", records.Corrupt: "#7a5cf0",
 	}
 	otherColour = "#7a7f87"
 )
@@ -83,27 +84,21 @@ func (b *bars) chart(segments []segment, m modeRows, what string) chart {
 
 // outcomes are the segments that the run has.
 func (v *view) outcomes() []segment {
-	seen := map[string]bool{string(records.OK): true, string(records.Cut): true}
+	seen := map[records.Outcome]int{records.OK: 1, records.Cut: 1}
 	for _, c := range v.run.Cells {
-		for name, n := range c.Failed {
-			seen[name] = seen[name] || n > 0
+		for o, n := range c.Failed {
+			seen[o] += n
 		}
 	}
+	// What is not listed was written by another version of piecebench.
+	others := slices.DeleteFunc(slices.Sorted(maps.Keys(seen)), func(o records.Outcome) bool { return slices.Contains(records.Outcomes, o) })
 	var all []segment
-	for _, s := range outcomeSegments {
-		if seen[s.Name] {
-			all = append(all, s)
-			delete(seen, s.Name)
+	for _, o := range slices.Concat(records.Outcomes, others) {
+		if seen[o] > 0 {
+			all = append(all, segment{string(o), cmp.Or(outcomeColours[o], otherColour)})
 		}
 	}
-	var others []segment // of another version of piecebench
-	for name, any := range seen {
-		if any {
-			others = append(others, segment{name, otherColour})
-		}
-	}
-	slices.SortFunc(others, func(a, b segment) int { return cmp.Compare(a.Name, b.Name) })
-	return append(all, others...)
+	return all
 }
 
 // outcomesChart is how the requests ended, as shares of all.
@@ -115,7 +110,7 @@ func (v *view) outcomesChart(m modeRows) chart {
 			if f == nil {
 				continue
 			}
-			counts := map[string]int64{string(records.OK): f.ok, string(records.Cut): f.cut}
+			counts := map[records.Outcome]int64{records.OK: f.ok, records.Cut: f.cut}
 			for _, c := range f.cells {
 				for name, n := range c.Failed {
 					counts[name] += int64(n)
@@ -124,10 +119,11 @@ func (v *view) outcomesChart(m modeRows) chart {
 			all := max(1, f.ok+f.failed+f.cut)
 			var parts []part
 			for _, s := range segments {
-				share := float64(counts[s.Name]) / float64(all)
+				n := counts[records.Outcome(s.Name)]
+				share := float64(n) / float64(all)
 				p := part{share: share}
-				if counts[s.Name] > 0 {
-					p.text = fmt.Sprintf("%d (%s)", counts[s.Name], percent(share))
+				if n > 0 {
+					p.text = fmt.Sprintf("%d (%s)", n, percent(share))
 				}
 				parts = append(parts, p)
 			}

@@ -100,7 +100,7 @@ func syntheticCell(rng *rand.Rand, mode string, n, t int, ceiling float64) resul
 	ttfb := (rtt + 0.002*float64(1+2*t) + 0.00012*float64(n)*float64(1+3*t)) * 1000 * (1 + 0.02*rng.Float64())
 	ended := goodput * window / 8 / size
 	c := result.Cell{Mode: mode, Concurrency: n, WindowS: window, RequestsOK: int64(ended), RequestsCut: int64(n),
-		Failed: map[string]int{}, WindowBytes: int64(goodput * window / 8), CeilingBits: int64(ceiling),
+		Failed: map[records.Outcome]int{}, WindowBytes: int64(goodput * window / 8), CeilingBits: int64(ceiling),
 		HostCPU: min(1, goodput/8e9+0.1)}
 	c.TTFB = result.Quantiles{P50: &result.Quantile{Ms: ttfb}, P95: &result.Quantile{Ms: ttfb * 1.6}, P99: &result.Quantile{Ms: ttfb * 2.2}}
 	at := func(factor float64) *result.Quantile {
@@ -140,14 +140,14 @@ func writeRecords(t testing.TB, dir string, run *result.Run, requests int) {
 		window := records.Window{StartNs: 1e18, EndNs: 1e18 + 10e9}
 		for n := range requests {
 			tail := math.Exp(0.3 * rng.NormFloat64())
-			r := records.Request{StartUnixNs: window.StartNs + int64(8e9*rng.Float64()), Outcome: string(records.OK), HTTP: "HTTP/1.1",
+			r := records.Request{StartUnixNs: window.StartNs + int64(8e9*rng.Float64()), Outcome: records.OK, HTTP: "HTTP/1.1",
 				TTFBNs: int64(c.TTFB.P50.Ms * 1e6 * tail), DurationNs: int64(c.Duration.P50.Ms * 1e6 * tail), Client: int32(n % c.Concurrency)}
 			if n < requests/10 {
 				r.ConnectNs = 40e6
 			}
 			r.DurationNs = max(r.DurationNs, r.ConnectNs+r.TTFBNs)
 			if age := window.EndNs - r.StartUnixNs; r.DurationNs > age {
-				r.DurationNs, r.Outcome = age, string(records.Cut)
+				r.DurationNs, r.Outcome = age, records.Cut
 			}
 			w.Add(&r)
 		}

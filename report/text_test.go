@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"piecebench/bench/result"
+	"piecebench/records"
 )
 
 // go test ./report -run Golden -update writes them anew.
@@ -59,7 +60,7 @@ func TestTerminalTablesAreGolden(t *testing.T) {
 func TestTerminalTextKeepsToItsWidth(t *testing.T) {
 	run := synthetic(defaultSweep)
 	bad := &run.Cells[3]
-	bad.Failed, bad.FirstErrors = map[string]int{"status": 3}, []string{"status: " + strings.Repeat("words of a server ", 20)}
+	bad.Failed, bad.FirstErrors = map[records.Outcome]int{"status": 3}, []string{"status: " + strings.Repeat("words of a server ", 20)}
 	for _, width := range []int{80, 100, 120} {
 		text := Text(run, width)
 		for _, line := range strings.Split(text, "\n") {

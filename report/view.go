@@ -162,7 +162,7 @@ func (f *figures) failedShare() string {
 // corrupt is how many requests brought a wrong byte.
 func (f *figures) corrupt() (n int) {
 	for _, c := range f.cells {
-		n += c.Failed[string(records.Corrupt)]
+		n += c.Failed[records.Corrupt]
 	}
 	return n
 }

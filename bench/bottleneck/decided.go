@@ -46,7 +46,7 @@ func Charged(c result.Cell) int64 {
 
 func lostOnTheWay(c result.Cell) (n int64) {
 	for _, o := range []records.Outcome{records.Connect, records.Reset, records.Timeout, records.Stalled, records.Short} {
-		n += int64(c.Failed[string(o)])
+		n += int64(c.Failed[o])
 	}
 	return n
 }

@@ -5,6 +5,7 @@ import (
 
 	"piecebench/bench/bottleneck"
 	"piecebench/bench/result"
+	"piecebench/records"
 )
 
 func TestWhatTheMachineDecidedIsNoFindingAboutAServer(t *testing.T) {
@@ -27,15 +28,15 @@ func TestWhatTheMachineDecidedIsNoFindingAboutAServer(t *testing.T) {
 func TestADeadServerIsNotExcusedByTheMachine(t *testing.T) {
 	for _, by := range []string{bottleneck.Host, bottleneck.Generator} {
 		for _, c := range []result.Cell{
-			{Failed: map[string]int{"connect": 9000}},
-			{RequestsOK: 100, WindowBytes: 1, Failed: map[string]int{"status": 100}},
-			{RequestsOK: 100, Failed: map[string]int{"corrupt": 1}},
+			{Failed: map[records.Outcome]int{"connect": 9000}},
+			{RequestsOK: 100, WindowBytes: 1, Failed: map[records.Outcome]int{"status": 100}},
+			{RequestsOK: 100, Failed: map[records.Outcome]int{"corrupt": 1}},
 		} {
 			if c.LimitedBy = by; bottleneck.DecidedByMachine(c) {
 				t.Errorf("limited by %s, %d ok, %v: decided by the machine", by, c.RequestsOK, c.Failed)
 			}
 		}
-		few := result.Cell{LimitedBy: by, RequestsOK: 100, WindowBytes: 1, Failed: map[string]int{"reset": 3}}
+		few := result.Cell{LimitedBy: by, RequestsOK: 100, WindowBytes: 1, Failed: map[records.Outcome]int{"reset": 3}}
 		if !bottleneck.DecidedByMachine(few) || bottleneck.Charged(few) != 3 {
 			t.Errorf("limited by %s with 3 failures: decided %v, %d charged", by, bottleneck.DecidedByMachine(few), bottleneck.Charged(few))
 		}
@@ -43,7 +44,7 @@ func TestADeadServerIsNotExcusedByTheMachine(t *testing.T) {
 }
 
 func TestAStarvingLinkIsNotChargedToAServerAndWrongBytesAre(t *testing.T) {
-	c := result.Cell{LimitedBy: bottleneck.Emulator, Failed: map[string]int{"short": 13, "timeout": 2, "stalled": 1, "reset": 1, "connect": 1, "corrupt": 2, "status": 1, "range": 1}}
+	c := result.Cell{LimitedBy: bottleneck.Emulator, Failed: map[records.Outcome]int{"short": 13, "timeout": 2, "stalled": 1, "reset": 1, "connect": 1, "corrupt": 2, "status": 1, "range": 1}}
 	if n := bottleneck.Charged(c); n != 4 || !bottleneck.DecidedByMachine(c) {
 		t.Errorf("%d charged, want the 4 wrong answers; decided by the machine: %v", n, bottleneck.DecidedByMachine(c))
 	}

@@ -6,6 +6,7 @@ import (
 
 	"piecebench/bench/bottleneck"
 	"piecebench/bench/result"
+	"piecebench/records"
 )
 
 // slow is a cell that gets a tenth of its link, on a machine of which nobody
@@ -57,16 +58,16 @@ func TestBottlenecks(t *testing.T) {
 			c.HostCPU, e.Emulator.Held, e.TCP.Stalled, e.TCP.OldestUnackedMs = 0.99, 3, 2, 52e3
 		}, bottleneck.Emulator, "held 3 packets for more than 262 ms and lost 0 %; 2 connections made no progress, the longest for 52.0 s"},
 		{"requests fail on a delay line that stood", func(c *result.Cell, e *result.Evidence) {
-			c.Failed, e.Emulator.Held, e.TCP = map[string]int{"short": 13}, 3, nil
+			c.Failed, e.Emulator.Held, e.TCP = map[records.Outcome]int{"short": 13}, 3, nil
 		}, bottleneck.Emulator, "held 3 packets"},
 		{"requests fail on a delay line that loses", func(c *result.Cell, e *result.Evidence) {
-			c.HostCPU, c.Failed, e.Emulator.Lost = 0.99, map[string]int{"short": 13}, 0.06
+			c.HostCPU, c.Failed, e.Emulator.Lost = 0.99, map[records.Outcome]int{"short": 13}, 0.06
 		}, bottleneck.Emulator, "lost 6 %"},
 		{"a delay line that stood for a moment, and did no harm", func(c *result.Cell, e *result.Evidence) {
 			c.HostCPU, e.Emulator.Held = 0.99, 3
 		}, bottleneck.Host, "99 %"},
 		{"connections that stall on a delay line that works", func(c *result.Cell, e *result.Evidence) {
-			c.HostCPU, c.Failed, e.TCP.Stalled = 0.99, map[string]int{"short": 13}, 5
+			c.HostCPU, c.Failed, e.TCP.Stalled = 0.99, map[records.Outcome]int{"short": 13}, 5
 		}, bottleneck.Host, "99 %"},
 		{"the delay line loses", func(_ *result.Cell, e *result.Evidence) { e.Emulator.Lost = 0.1 }, bottleneck.Emulator, "10 % lost"},
 		{"a late delay line on a full machine", func(c *result.Cell, e *result.Evidence) { e.Emulator.Late, c.HostCPU = 0.6, 0.99 }, bottleneck.Host, "99 %"},

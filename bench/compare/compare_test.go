@@ -8,11 +8,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"piecebench/bench/result"
+	"piecebench/records"
 )
 
 func cell(target string, repetition int, mbits float64) result.Cell {
 	return result.Cell{Target: target, Link: "1gbit/40ms", Mode: "1MiB", Concurrency: 10, Repetition: repetition,
-		WindowS: 10, WindowBytes: int64(mbits * 1e6 / 8 * 10), RequestsOK: 1000, Failed: map[string]int{}}
+		WindowS: 10, WindowBytes: int64(mbits * 1e6 / 8 * 10), RequestsOK: 1000, Failed: map[records.Outcome]int{}}
 }
 
 // withTTFB gives each of cells a 95th percentile of TTFB; a negative one is a bound.
@@ -109,7 +110,7 @@ func TestAServerThatDeliversNothingIsWorse(t *testing.T) {
 func TestSuccessRatesAreComparedByCounts(t *testing.T) {
 	success := metricNamed(t, "success rate")
 	a, b := repeated("x", 1), repeated("x", 1)
-	b[0].RequestsOK, b[0].Failed = 900, map[string]int{"status": 100}
+	b[0].RequestsOK, b[0].Failed = 900, map[records.Outcome]int{"status": 100}
 	e := success.Of(a, b)
 	if e.Verdict(DefaultMargin) != Worse || math.Abs(e.Change+0.1) > 1e-12 || !e.WorseBy(0.05) || e.WorseBy(0.1) {
 		t.Errorf("%+v", e)
@@ -180,7 +181,7 @@ func TestWhatTheMachineDecidedIsNotJudged(t *testing.T) {
 	late[4].Evidence = &result.Evidence{Emulator: &result.Emulator{Late: 0.97}}
 	dead := limited(repeated("x", 0, 0, 0, 0, 0), "generator")
 	for i := range dead {
-		dead[i].RequestsOK, dead[i].Failed = 0, map[string]int{"connect": 5000}
+		dead[i].RequestsOK, dead[i].Failed = 0, map[records.Outcome]int{"connect": 5000}
 	}
 	one := slow()
 	limited(one[:1], "host")

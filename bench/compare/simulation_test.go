@@ -21,9 +21,9 @@ func simulated(t *testing.T, rng *rand.Rand, repetition int, mean float64) resul
 		for range clients {
 			for at := rng.Float64() * warmup / 2; at < end; {
 				took := rng.ExpFloat64() * mean * 1e9
-				r := records.Request{StartUnixNs: int64(at), DurationNs: int64(took), TTFBNs: int64(took / 2), Outcome: string(records.OK)}
+				r := records.Request{StartUnixNs: int64(at), DurationNs: int64(took), TTFBNs: int64(took / 2), Outcome: records.OK}
 				if at+took > end {
-					r.DurationNs, r.Outcome = int64(end-at), string(records.Cut)
+					r.DurationNs, r.Outcome = int64(end-at), records.Cut
 					if at+took/2 > end {
 						r.TTFBNs = 0
 					}

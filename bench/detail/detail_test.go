@@ -80,9 +80,9 @@ func write(t *testing.T, dir, name string, n, cut int, ms func(i int) float64) r
 	}
 	for i := range n {
 		ns := int64(ms(i) * 1e6)
-		r := records.Request{StartUnixNs: 1, ConnectNs: ns / 100, TTFBNs: ns / 10, DurationNs: ns, Outcome: string(records.OK)}
+		r := records.Request{StartUnixNs: 1, ConnectNs: ns / 100, TTFBNs: ns / 10, DurationNs: ns, Outcome: records.OK}
 		if i >= cut {
-			r.Outcome = string(records.Cut)
+			r.Outcome = records.Cut
 		}
 		w.Add(&r)
 	}
@@ -158,23 +158,5 @@ func TestRepetitionsArePooled(t *testing.T) {
 	}
 	if p := r.Pooled.Phases; p.Requests != 40 || math.Abs(p.Duration()-17.5) > 1e-6 {
 		t.Errorf("phases %+v", p)
-	}
-}
-
-// A killed generator leaves parts.
-func TestPartsAreRead(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "a.parquet")
-	w, err := records.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.Add(&records.Request{StartUnixNs: 1, TTFBNs: 2e6, DurationNs: 5e6, Outcome: string(records.OK)})
-	if err := w.Flush(records.Window{StartNs: 1, EndNs: 1e9}); err != nil {
-		t.Fatal(err)
-	}
-	r := Read(dir, [][]result.Cell{{{Records: "a.parquet", Concurrency: 1}}})[0]
-	if diff := cmp.Diff([]Step{{5, 1}}, r.Pooled.Duration.Steps); diff != "" || r.Absent+r.Broken > 0 {
-		t.Error(diff, r)
 	}
 }

@@ -36,7 +36,7 @@ func read(cell result.Cell, recorded *records.Reader) (sample, error) {
 		switch {
 		case times.Duration.Ended:
 			s.phases.add(r)
-		case r.Outcome != string(records.Cut) && r.StartUnixNs+r.DurationNs <= window.EndNs:
+		case r.Outcome != records.Cut && r.StartUnixNs+r.DurationNs <= window.EndNs:
 			s.failed++
 		}
 	}

@@ -60,7 +60,7 @@ func TestAFullDiskLosesNothingThatWasFinished(t *testing.T) {
 	}
 	folder := filepath.Join(dir, "run")
 	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		if parts, _ := filepath.Glob(filepath.Join(folder, "requests", "002-*.parts", "*.parquet")); len(parts) > 0 {
+		if unfinished, _ := filepath.Glob(filepath.Join(folder, "requests", "002-*.unfinished")); len(unfinished) > 0 {
 			break
 		}
 		if time.Now().After(deadline) {

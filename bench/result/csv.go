@@ -122,7 +122,7 @@ func failures(kinds ...records.Outcome) func(Cell) string {
 	return func(c Cell) string {
 		n := 0
 		for _, k := range kinds {
-			n += c.Failed[string(k)]
+			n += c.Failed[k]
 		}
 		return strconv.Itoa(n)
 	}

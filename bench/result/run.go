@@ -2,7 +2,11 @@
 // per-request records. Everything a report shows is derived from these files.
 package result
 
-import "time"
+import (
+	"time"
+
+	"piecebench/records"
+)
 
 // SchemaVersion is the version of run.json that this package writes.
 const SchemaVersion = 1
@@ -81,12 +85,12 @@ type Cell struct {
 	Concurrency int    `json:"concurrency"`
 	Repetition  int    `json:"repetition"` // from 1
 
-	WindowStart time.Time      `json:"window_start,omitzero"` // UTC
-	WindowS     float64        `json:"window_s"`
-	RequestsOK  int64          `json:"requests_ok"`
-	RequestsCut int64          `json:"requests_cut"`
-	Failed      map[string]int `json:"failed"` // outcome -> count, failures only
-	FirstErrors []string       `json:"first_errors,omitempty"`
+	WindowStart time.Time               `json:"window_start,omitzero"` // UTC
+	WindowS     float64                 `json:"window_s"`
+	RequestsOK  int64                   `json:"requests_ok"`
+	RequestsCut int64                   `json:"requests_cut"`
+	Failed      map[records.Outcome]int `json:"failed"` // outcome -> count, failures only
+	FirstErrors []string                `json:"first_errors,omitempty"`
 	// WindowBytes are the payload bytes inside the window of requests that
 	// succeeded, or were cut without a fault: what goodput counts.
 	WindowBytes int64 `json:"window_bytes"`

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"piecebench/records"
 )
 
 func sample() *Run {
@@ -22,11 +24,11 @@ func sample() *Run {
 		Calibrations: []Calibration{{Link: "1gbit/40ms", CeilingBits: 950e6}}, Planned: 2,
 		Cells: []Cell{
 			{ID: 1, Target: "raw", Link: "1gbit/40ms", Mode: "1MiB", Concurrency: 10, Repetition: 1, WindowS: 10,
-				RequestsOK: 300, Failed: map[string]int{"timeout": 1, "stalled": 2, "range": 3, "odd": 4}, WindowBytes: 593_750_000,
+				RequestsOK: 300, Failed: map[records.Outcome]int{"timeout": 1, "stalled": 2, "range": 3, "odd": 4}, WindowBytes: 593_750_000,
 				TTFB:        Quantiles{P50: &Quantile{Ms: 81.5}, P95: &Quantile{Ms: 12000, Bound: true}},
 				CeilingBits: 950e6, GenCPUSPerGB: &cpu, LimitedBy: "link"},
 			{ID: 2, Target: "a,b\"c", Link: "1gbit/40ms", Mode: "full", Concurrency: 1, Repetition: 1, WindowS: 10,
-				RequestsCut: 1, Failed: map[string]int{}},
+				RequestsCut: 1, Failed: map[records.Outcome]int{}},
 		},
 	}
 }

@@ -37,20 +37,20 @@ const maxErrors = 5
 // failed have no quantiles.
 func Summarise(rows iter.Seq2[records.Request, error], window records.Window, cell *Cell) error {
 	if window.EndNs <= window.StartNs {
-		return errors.New("the records name no measured window: the generator was stopped before its first flush")
+		return errors.New("the records name no measured window")
 	}
 	cell.WindowStart = time.Unix(0, window.StartNs).UTC()
 	cell.WindowS = float64(window.EndNs-window.StartNs) / 1e9
 	cell.RequestsOK, cell.RequestsCut, cell.WindowBytes, cell.DeliveredBytes = 0, 0, 0, 0
 	cell.Verified, cell.VerifiedBytes = 0, 0
-	cell.Failed, cell.FailedStatus, cell.FirstErrors = map[string]int{}, nil, nil
+	cell.Failed, cell.FailedStatus, cell.FirstErrors = map[records.Outcome]int{}, nil, nil
 
 	var inside, all cohort // requests started inside the window; all requests
 	for r, err := range rows {
 		if err != nil {
 			return err
 		}
-		corrupt := r.Outcome == string(records.Corrupt)
+		corrupt := r.Outcome == records.Corrupt
 		if corrupt {
 			cell.addFailure(r)
 		}
@@ -67,7 +67,7 @@ func Summarise(rows iter.Seq2[records.Request, error], window records.Window, ce
 			continue
 		}
 		cell.DeliveredBytes += r.WindowBytes
-		if r.Outcome == string(records.OK) || r.Outcome == string(records.Cut) {
+		if r.Outcome == records.OK || r.Outcome == records.Cut {
 			cell.WindowBytes += r.WindowBytes
 		}
 		if r.VerifiedBytes > 0 {
@@ -78,7 +78,7 @@ func Summarise(rows iter.Seq2[records.Request, error], window records.Window, ce
 		case corrupt:
 		case cut:
 			cell.RequestsCut++
-		case r.Outcome == string(records.OK):
+		case r.Outcome == records.OK:
 			cell.RequestsOK++
 		default:
 			cell.addFailure(r)
@@ -106,7 +106,7 @@ func (c *cohort) add(r records.Request, cut bool, window records.Window) {
 	c.size++
 	if !cut {
 		c.ended++
-		if r.Outcome != string(records.OK) {
+		if r.Outcome != records.OK {
 			c.failed++
 		}
 	}
@@ -129,13 +129,13 @@ func quantiles(s *stats.Survival) Quantiles {
 // addFailure counts a failed request and keeps the first few different errors.
 func (c *Cell) addFailure(r records.Request) {
 	c.Failed[r.Outcome]++
-	if r.Outcome == string(records.Status) && r.Status > 0 { // else it was no HTTP
+	if r.Outcome == records.Status && r.Status > 0 { // else it was no HTTP
 		if c.FailedStatus == nil {
 			c.FailedStatus = map[string]int{}
 		}
 		c.FailedStatus[strconv.Itoa(int(r.Status))]++
 	}
-	text := r.Outcome
+	text := string(r.Outcome)
 	if r.Error != "" {
 		text += ": " + r.Error
 	}

@@ -32,7 +32,7 @@ func rows(requests ...records.Request) iter.Seq2[records.Request, error] {
 func request(from, to, ttfb float64, outcome records.Outcome) records.Request {
 	ns := func(s float64) int64 { return int64(math.Round(s * 1e9)) }
 	return records.Request{
-		StartUnixNs: ns(from), DurationNs: ns(to) - ns(from), TTFBNs: ns(ttfb), Outcome: string(outcome),
+		StartUnixNs: ns(from), DurationNs: ns(to) - ns(from), TTFBNs: ns(ttfb), Outcome: outcome,
 		Bytes: 1000, WindowBytes: 1000,
 	}
 }
@@ -108,7 +108,7 @@ func TestBytesOfFailedRequestsAreNoGoodput(t *testing.T) {
 	if c.GoodputBits() != 1e9 || c.DeliveredBits() != 2e9 || share != 0.25 || use != 0.5 {
 		t.Errorf("goodput %v (%v of the ceiling), delivered %v (%v)", c.GoodputBits(), share, c.DeliveredBits(), use)
 	}
-	older := Cell{WindowS: 8, WindowBytes: 1e9, Failed: map[string]int{"short": 1}}
+	older := Cell{WindowS: 8, WindowBytes: 1e9, Failed: map[records.Outcome]int{"short": 1}}
 	if older.DeliveredBits() != 1e9 || !older.CountsFailed() {
 		t.Errorf("a run of before: delivered %v, counts failed bytes: %v", older.DeliveredBits(), older.CountsFailed())
 	}
@@ -252,7 +252,7 @@ func TestTTFBQuantilesWithFortyPerCentCut(t *testing.T) {
 			end := at + ttfb + 1.1*rng.ExpFloat64() // then the body
 			r := request(at, min(end, 12), ttfb, records.OK)
 			if end > 12 {
-				r.Outcome = string(records.Cut)
+				r.Outcome = records.Cut
 				if at+ttfb > 12 {
 					r.TTFBNs = 0
 				}

@@ -34,12 +34,12 @@ func TimesOf(r records.Request, window records.Window) Times {
 	// was written, so after redirects and connecting.
 	connected := max(0, age-r.ConnectNs-r.TLSNs)
 	waited := max(0, connected-r.RedirectNs)
-	ok := !isCut(r, window) && r.Outcome == string(records.OK)
+	ok := !isCut(r, window) && r.Outcome == records.OK
 	times := Times{TTFB: timeOf(waited, false), Duration: timeOf(age, ok), Transfer: timeOf(connected, ok)}
 	if r.TTFBNs > 0 {
 		// The first byte of an error, or of the wrong range, is not the first
 		// byte of what was asked for.
-		wrong := r.Outcome == string(records.Status) || r.Outcome == string(records.Range)
+		wrong := r.Outcome == records.Status || r.Outcome == records.Range
 		times.TTFB = timeOf(r.TTFBNs, !wrong)
 	}
 	return times
@@ -55,5 +55,5 @@ func (c Cell) Observes(r records.Request, window records.Window) bool {
 
 // isCut tells that a request was still running at the window's end.
 func isCut(r records.Request, window records.Window) bool {
-	return r.Outcome == string(records.Cut) || r.StartUnixNs+r.DurationNs > window.EndNs
+	return r.Outcome == records.Cut || r.StartUnixNs+r.DurationNs > window.EndNs
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -134,5 +135,5 @@ func (r *sweep) generator(ctx context.Context, number int) (g result.Generator, 
 		return g, fmt.Errorf("the generator's ceiling: %d requests to the link agent failed: %s", measured.RequestsFailed(), measured.FirstErrors[0])
 	}
 	g = result.Generator{Clients: calibrate.GeneratorClients, CeilingBits: int64(measured.DeliveredBits()), HostCPU: measured.HostCPU, CPUSPerGB: measured.GenCPUSPerGB}
-	return g, records.Remove(filepath.Join(r.options.Out, measured.Records))
+	return g, os.Remove(filepath.Join(r.options.Out, measured.Records))
 }

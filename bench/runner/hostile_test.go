@@ -130,7 +130,7 @@ func TestAServerThatTalksTooMuchIsCutShort(t *testing.T) {
 	}
 	run := b.load()
 	c := run.Cells[0]
-	if c.RequestsOK > 0 || c.Failed[string(records.Status)] == 0 || len(c.FirstErrors) == 0 {
+	if c.RequestsOK > 0 || c.Failed[records.Status] == 0 || len(c.FirstErrors) == 0 {
 		t.Fatalf("%d ok, failed %v, errors %q", c.RequestsOK, c.Failed, c.FirstErrors)
 	}
 	rows, err := records.Open(filepath.Join(b.options.Out, c.Records))

@@ -250,7 +250,7 @@ func TestResumeCompletesAndKeepsWhatThereIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	// What a kill and a power cut may leave of the second cell.
-	for _, name := range []string{"requests/002-mine-none-64KiB-5-r1.parquet", "requests/.002-mine-none-64KiB-5-r1.parquet123", "requests/002-mine-none-64KiB-5-r1.parquet.parts"} {
+	for _, name := range []string{"requests/002-mine-none-64KiB-5-r1.parquet", "requests/.002-mine-none-64KiB-5-r1.parquet123", "requests/002-mine-none-64KiB-5-r1.parquet.unfinished"} {
 		if err := os.WriteFile(filepath.Join(b.options.Out, name), []byte("half"), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -262,7 +262,7 @@ func TestResumeCompletesAndKeepsWhatThereIs(t *testing.T) {
 	if run := b.load(); len(run.Cells) != 2 || run.Finished == nil || !bytes.Equal(before, after) {
 		t.Errorf("%d cells, finished %v; the first one's records are the same: %v", len(run.Cells), run.Finished, bytes.Equal(before, after))
 	}
-	for _, name := range []string{"002-mine-none-64KiB-5-r1.parquet.1", ".002-mine-none-64KiB-5-r1.parquet123.1", "002-mine-none-64KiB-5-r1.parquet.parts.1", "002-mine-none-64KiB-5-r1.k6.log.1"} {
+	for _, name := range []string{"002-mine-none-64KiB-5-r1.parquet.1", ".002-mine-none-64KiB-5-r1.parquet123.1", "002-mine-none-64KiB-5-r1.parquet.unfinished.1", "002-mine-none-64KiB-5-r1.k6.log.1"} {
 		if _, err := os.Stat(filepath.Join(b.options.Out, "unfinished", name)); err != nil {
 			t.Error("deleted:", err)
 		}

@@ -59,13 +59,13 @@ func checkAnswers(ctx context.Context, target settings.Target, p piece.Piece) er
 	defer c.Close()
 	r := c.Get(ctx, httpget.Request{URL: u, Length: 1, Size: p.UnpaddedSize()})
 	switch {
-	case r.Outcome == string(records.OK):
+	case r.Outcome == records.OK:
 		return nil
-	case r.Outcome == string(records.Cut):
+	case r.Outcome == records.Cut:
 		return fmt.Errorf("%w while target %s was asked for a byte", ErrInterrupted, target.Name)
 	case r.Status == http.StatusUnauthorized || r.Status == http.StatusForbidden:
 		return fmt.Errorf("target %s at %s: %s: does it want a user and password? Name them in the URL, http://user:password@host/..., in the environment variable TARGETS", target.Name, shown, r.Error)
-	case r.Outcome == string(records.Range):
+	case r.Outcome == records.Range:
 		return fmt.Errorf("target %s at %s, asked for one byte of a piece with %d: %s: another dataset, or no ranges?", target.Name, shown, p.UnpaddedSize(), r.Error)
 	case r.Status != 0:
 		return fmt.Errorf("target %s at %s, asked for one byte: %s: does it have the manifest's pieces, and ranges?", target.Name, shown, r.Error)

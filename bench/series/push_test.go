@@ -17,6 +17,7 @@ import (
 
 	"piecebench/bench/result"
 	"piecebench/bench/series"
+	"piecebench/records"
 )
 
 // receiver is a Prometheus as far as remote write goes.
@@ -104,7 +105,7 @@ func TestASeriesForEachFigureOfACell(t *testing.T) {
 	p.Push(&result.Run{ID: "x", Cells: []result.Cell{{
 		ID: 1, Target: "raw", Link: "1gbit/40ms", Mode: "full", Concurrency: 1000, Repetition: 2,
 		WindowStart: started, WindowS: 10, WindowBytes: 1e9, DeliveredBytes: 1.1e9, CeilingBits: 1e9,
-		RequestsOK: 3, RequestsCut: 4, Failed: map[string]int{"short": 1},
+		RequestsOK: 3, RequestsCut: 4, Failed: map[records.Outcome]int{"short": 1},
 		TTFB:         result.Quantiles{P50: &result.Quantile{Ms: 50}, P95: &result.Quantile{Ms: 2000, Bound: true}},
 		GenCPUSPerGB: &cpu,
 	}}})

@@ -16,13 +16,6 @@ import (
 	"piecebench/records"
 )
 
-// outcomes all have a series in every cell, so that a dashboard shows 0 where
-// nothing failed.
-var outcomes = []records.Outcome{
-	records.OK, records.Cut, records.Connect, records.Reset, records.Timeout, records.Stalled,
-	records.Status, records.Range, records.Short, records.Corrupt,
-}
-
 // unknownLimit is the label where the bottleneck is not known: a label cannot be empty.
 const unknownLimit = "unknown"
 
@@ -41,8 +34,8 @@ func ofCell(run string, c result.Cell) []*prompb.TimeSeries {
 	if rate, ok := c.SuccessRate(); ok {
 		b.add("success_ratio", rate)
 	}
-	for _, o := range outcomes {
-		n := int64(c.Failed[string(o)])
+	for _, o := range records.Outcomes { // all, so that a dashboard shows 0 where nothing failed
+		n := int64(c.Failed[o])
 		switch o {
 		case records.OK:
 			n = c.RequestsOK

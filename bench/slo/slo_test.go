@@ -10,6 +10,7 @@ import (
 
 	"piecebench/bench/bottleneck"
 	"piecebench/bench/result"
+	"piecebench/records"
 )
 
 func rules(t *testing.T, text string) []Rule {
@@ -65,7 +66,7 @@ func TestBadFilesAreRefusedWithTheLine(t *testing.T) {
 
 func cell(target, link, mode string, clients, repetition int) result.Cell {
 	return result.Cell{Target: target, Link: link, Mode: mode, Concurrency: clients, Repetition: repetition, WindowS: 10,
-		RequestsOK: 1000, Failed: map[string]int{}, WindowBytes: 1e9, CeilingBits: 1e9,
+		RequestsOK: 1000, Failed: map[records.Outcome]int{}, WindowBytes: 1e9, CeilingBits: 1e9,
 		TTFB: result.Quantiles{P50: &result.Quantile{Ms: 50}, P95: &result.Quantile{Ms: 100}, P99: &result.Quantile{Ms: 150}}}
 }
 
@@ -98,7 +99,7 @@ func TestLimitsHoldAtTheLimit(t *testing.T) {
 // 99.89 % must not read "99.9 %; it must be at least 99.9 %".
 func TestFailuresAreReadable(t *testing.T) {
 	c := cell("gateway", "1gbit/40ms", "full", 1, 2)
-	c.RequestsOK, c.Failed = 9989, map[string]int{"status": 11}
+	c.RequestsOK, c.Failed = 9989, map[records.Outcome]int{"status": 11}
 	check(t, runOf(c), "# limits\n- success_rate: 99.9%", 1,
 		"line 2: gateway, full, 1 client, 1gbit/40ms, repetition 2: success rate is 99.89 %; it must be at least 99.9 %")
 }
@@ -203,7 +204,7 @@ func TestWhatTheMachineDecidedIsNotJudged(t *testing.T) {
 // A link that starves its clients fails their requests; wrong bytes are the server's.
 func TestFailuresOnAStarvingLinkAreNotCharged(t *testing.T) {
 	c := cell("raw", "10gbit/40ms", "100MiB", 1000, 1)
-	c.LimitedBy, c.Failed = bottleneck.Emulator, map[string]int{"short": 17}
+	c.LimitedBy, c.Failed = bottleneck.Emulator, map[records.Outcome]int{"short": 17}
 	if got := Check(runOf(c), rules(t, "- success_rate: 100%")); len(got.NotJudged) != 1 || len(got.Broken) != 1 || !strings.Contains(got.Broken[0], "could not be judged") {
 		t.Errorf("%+v", got)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"piecebench/bench/result"
+	"piecebench/records"
 )
 
 // Real runs: raw, again (the same server) and gateway, five repetitions.
@@ -64,7 +65,7 @@ func TestCompareExitsWithOneForARegressionThatIsShown(t *testing.T) {
 		return changed(func(run *result.Run) {
 			for i, c := range run.Cells {
 				if c.Target == "gateway" && c.Mode == "1MiB" && slices.Contains(repetitions, c.Repetition) {
-					run.Cells[i].WindowBytes, run.Cells[i].RequestsOK, run.Cells[i].Failed = 0, 0, map[string]int{"connect": 900}
+					run.Cells[i].WindowBytes, run.Cells[i].RequestsOK, run.Cells[i].Failed = 0, 0, map[records.Outcome]int{"connect": 900}
 				}
 			}
 		})

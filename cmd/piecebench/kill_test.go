@@ -52,10 +52,9 @@ func TestK6DiesWithItsRunnerAndTheFirstResumeWorks(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	parts := filepath.Join(folder, "requests", "002-mine-none-64KiB-3-r1.parquet.parts")
-	eventually(t, "the second cell has written records", func() bool {
-		written, _ := filepath.Glob(filepath.Join(parts, "*.parquet"))
-		return len(written) > 0
+	eventually(t, "the second cell has begun its records", func() bool {
+		_, err := os.Stat(filepath.Join(folder, "requests", "002-mine-none-64KiB-3-r1.parquet.unfinished"))
+		return err == nil
 	})
 	k6 := child(cmd.Process.Pid)
 	if name, _ := os.Readlink(filepath.Join("/proc", strconv.Itoa(k6), "exe")); filepath.Base(name) != "k6" {
@@ -80,8 +79,7 @@ func TestK6DiesWithItsRunnerAndTheFirstResumeWorks(t *testing.T) {
 	if err != nil || len(measured.Cells) != 2 || measured.Finished == nil {
 		t.Errorf("%+v, %v", measured, err)
 	}
-	aside, _ := filepath.Glob(filepath.Join(folder, "unfinished", "002-*.parquet.parts.1", "*.parquet"))
-	if len(aside) == 0 {
+	if _, err := os.Stat(filepath.Join(folder, "unfinished", "002-mine-none-64KiB-3-r1.parquet.unfinished.1")); err != nil {
 		left, _ := os.ReadDir(filepath.Join(folder, "unfinished"))
 		t.Errorf("the records of the cell that was killed are gone: %v", left)
 	}

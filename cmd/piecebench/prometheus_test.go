@@ -153,7 +153,7 @@ func TestASweepIsInPrometheus(t *testing.T) {
 					t.Fatal(err)
 				}
 				bytes += row.Bytes
-				if row.Outcome != string(records.Cut) {
+				if row.Outcome != records.Cut {
 					ended++
 					ttfb = append(ttfb, float64(row.TTFBNs)/1e9)
 				}

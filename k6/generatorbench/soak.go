@@ -98,19 +98,17 @@ func (b *bench) printOutcomes() (failed bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		text := row.Outcome
+		text := string(row.Outcome)
 		if row.Error != "" {
 			text += ": " + row.Error
 		}
 		counts[text]++
+		failed = failed || row.Outcome != records.OK && row.Outcome != records.Cut
 		received += row.Bytes
 	}
 	fmt.Printf("\n%.2f TB received. Requests by outcome:\n", float64(received)/1e12)
 	for _, text := range slices.Sorted(maps.Keys(counts)) {
 		fmt.Printf("%10d  %s\n", counts[text], text)
-		if text != string(records.OK) && text != string(records.Cut) {
-			failed = true
-		}
 	}
 	return failed, nil
 }

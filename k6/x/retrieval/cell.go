@@ -22,9 +22,9 @@ import (
 	"piecebench/records"
 )
 
-// flushEvery is how often records and progress are written, and live bytes
-// counted: what a killed process loses at most.
-const flushEvery = time.Second
+// tickEvery is how often progress is written, live bytes are counted, and records are
+// taken over from the clients.
+const tickEvery = time.Second
 
 // cell is what all clients of a test share: the dataset, the measured window,
 // the records, and the counts.
@@ -128,7 +128,7 @@ func (c *cell) join(cl *client, number uint64) *draw.Sequence {
 // tick does every second what must not wait for a request to end.
 func (c *cell) tick() {
 	defer close(c.stopped)
-	ticker := time.NewTicker(flushEvery)
+	ticker := time.NewTicker(tickEvery)
 	defer ticker.Stop()
 	for {
 		select {
@@ -137,7 +137,7 @@ func (c *cell) tick() {
 			c.pushData(now)
 			c.tell(false)
 			if c.records != nil {
-				c.check(c.records.Flush(c.window))
+				c.check(c.records.Flush())
 			}
 		case <-c.stop:
 			return

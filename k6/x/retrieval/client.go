@@ -168,11 +168,11 @@ func (c *client) request(ctx context.Context, state *lib.State) *Response {
 	if check != nil {
 		res.VerifiedBytes = check.Checked()
 		res.Verified = res.VerifiedBytes > 0
-		if res.Outcome == string(records.OK) && res.VerifiedBytes != res.Length {
+		if res.Outcome == records.OK && res.VerifiedBytes != res.Length {
 			cell.check(fmt.Errorf("%d of the %d bytes at %d of piece %s were verified, want all", res.VerifiedBytes, res.Length, res.Offset, p.CID))
 		}
 	}
-	switch records.Outcome(res.Outcome) {
+	switch res.Outcome {
 	case records.OK:
 		cell.ok.Add(1)
 	case records.Cut:
@@ -183,11 +183,11 @@ func (c *client) request(ctx context.Context, state *lib.State) *Response {
 	if cell.records != nil {
 		cell.records.Add(&res.Request)
 	}
-	if res.Outcome != string(records.Cut) {
+	if res.Outcome != records.Cut {
 		metrics.PushIfNotDone(ctx, state.Samples, c.samples.request(tags, &res))
 	}
 	return &Response{
-		Outcome: res.Outcome, Error: res.Error, Status: res.Status, Bytes: res.Bytes,
+		Outcome: string(res.Outcome), Error: res.Error, Status: res.Status, Bytes: res.Bytes,
 		TTFBMs: ms(res.TTFBNs), DurationMs: ms(res.DurationNs),
 	}
 }

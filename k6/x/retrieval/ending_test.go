@@ -1,6 +1,10 @@
 package retrieval_test
 
 import (
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -8,30 +12,28 @@ import (
 	"piecebench/records"
 )
 
-func TestKilledProcessLosesAtMostASecond(t *testing.T) {
+func TestKilledProcessLeavesNoCompleteRecords(t *testing.T) {
 	c := newCell(t, nil)
 	c.does.Duration = time.Minute
 	cmd := c.command(t)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	lines := c.waitFor(t, 4)
+	c.waitFor(t, 4)
 	cmd.Process.Kill()
 	cmd.Wait()
-	// A flush follows each line, before the next: all up to the last but one is on disk.
-	safe := lines[len(lines)-2]
-	rows, r := c.rows(t)
-	if r.Complete() || safe.OK == 0 || int64(len(rows)) < safe.OK+safe.Failed {
-		t.Errorf("complete %v, %d rows, but the progress line before the last says %+v", r.Complete(), len(rows), safe)
+	if _, err := records.Open(c.records); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("opening the records of a killed process: %v", err)
 	}
-	if w := r.Window(); w.EndNs-w.StartNs != int64(time.Minute) || w.StartNs != safe.WindowStart {
-		t.Errorf("window %+v", w)
+	if _, err := os.Stat(c.records + ".unfinished"); err != nil {
+		t.Error(err)
 	}
-	if err := records.Recover(c.records); err != nil {
-		t.Fatal(err)
+	before := c.lines(t)
+	if err := c.command(t).Run(); err == nil || !strings.Contains(c.stderr.String(), "cell.parquet.unfinished exists already") {
+		t.Errorf("a second process overwrites the records: %v\n%s", err, c.stderr.String())
 	}
-	if again, r := c.rows(t); !r.Complete() || len(again) != len(rows) {
-		t.Errorf("recovered %d rows of %d", len(again), len(rows))
+	if after := c.lines(t); len(after) != len(before) {
+		t.Errorf("a second process wrote %d lines of progress", len(after)-len(before))
 	}
 }
 
@@ -48,9 +50,9 @@ func TestSignalsCutAndComplete(t *testing.T) {
 		if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 105 {
 			t.Errorf("%s: %v\n%s", sig, err, c.stderr.String())
 		}
-		rows, r := c.rows(t)
-		if !r.Complete() || len(rows) != 5 || count(rows, records.Cut) != 5 {
-			t.Errorf("%s: complete %v, %d rows, %d cut; want 5", sig, r.Complete(), len(rows), count(rows, records.Cut))
+		rows, _ := c.rows(t)
+		if len(rows) != 5 || count(rows, records.Cut) != 5 {
+			t.Errorf("%s: %d rows, %d cut; want 5", sig, len(rows), count(rows, records.Cut))
 		}
 		if lines := c.lines(t); !lines[len(lines)-1].Done {
 			t.Errorf("%s: the last progress line is not done", sig)

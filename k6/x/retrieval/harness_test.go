@@ -121,7 +121,7 @@ func (c *cell) lines(t *testing.T) []records.Progress {
 
 func count(rows []records.Request, o records.Outcome) (n int) {
 	for _, r := range rows {
-		if r.Outcome == string(o) {
+		if r.Outcome == o {
 			n++
 		}
 	}

@@ -23,7 +23,7 @@ type sampler struct {
 	// The tags of the last request: the next one's are mostly the same.
 	base    *metrics.TagSet
 	status  int32
-	outcome string
+	outcome records.Outcome
 	tags    *metrics.TagSet
 }
 
@@ -38,7 +38,7 @@ func newSampler(state *lib.State, name string) *sampler {
 func (s *sampler) request(base metrics.TagsAndMeta, r *httpget.Result) metrics.SampleContainer {
 	tags := s.tagsFor(base, r)
 	failed := 0.0
-	if r.Outcome != string(records.OK) {
+	if r.Outcome != records.OK {
 		failed = 1
 	}
 	m := s.state.BuiltinMetrics
@@ -77,12 +77,12 @@ func (s *sampler) tagsFor(base metrics.TagsAndMeta, r *httpget.Result) *metrics.
 	tm.SetSystemTagOrMetaIfEnabled(on, metrics.TagURL, s.name)
 	tm.SetSystemTagOrMetaIfEnabled(on, metrics.TagMethod, "GET")
 	tm.SetSystemTagOrMetaIfEnabled(on, metrics.TagStatus, strconv.Itoa(int(r.Status)))
-	tm.SetSystemTagOrMetaIfEnabled(on, metrics.TagExpectedResponse, strconv.FormatBool(r.Outcome == string(records.OK)))
+	tm.SetSystemTagOrMetaIfEnabled(on, metrics.TagExpectedResponse, strconv.FormatBool(r.Outcome == records.OK))
 	if r.HTTP != "" {
 		tm.SetSystemTagOrMetaIfEnabled(on, metrics.TagProto, r.HTTP)
 	}
 	s.base, s.status, s.outcome = base.Tags, r.Status, r.Outcome
-	s.tags = tm.Tags.With("outcome", r.Outcome)
+	s.tags = tm.Tags.With("outcome", string(r.Outcome))
 	return s.tags
 }
 

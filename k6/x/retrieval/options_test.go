@@ -33,7 +33,7 @@ func TestBadInputIsRefusedBeforeAnythingIsMade(t *testing.T) {
 		if err == nil || !strings.Contains(c.stderr.String(), text) {
 			t.Errorf("%v, %q; want %q", err, c.stderr.String(), text)
 		}
-		for _, path := range []string{good.records, good.records + ".parts", good.progress} {
+		for _, path := range []string{good.records, good.records + ".unfinished", good.progress} {
 			if _, err := os.Stat(path); err == nil {
 				t.Errorf("%s: left %s behind", text, filepath.Base(path))
 			}

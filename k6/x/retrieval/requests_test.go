@@ -15,7 +15,7 @@ func TestEachClientMakesItsRequestsAndTheLastEndsTheWindow(t *testing.T) {
 	byClient := map[int32]int{}
 	var last int64
 	for _, row := range rows {
-		if row.Outcome != string(records.OK) || row.WindowBytes != row.Length {
+		if row.Outcome != records.OK || row.WindowBytes != row.Length {
 			t.Errorf("%+v: want it ok, and all its bytes in the window", row)
 		}
 		byClient[row.Client]++

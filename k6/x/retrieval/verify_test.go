@@ -82,7 +82,7 @@ func TestEveryByteOfAnImportedPieceIsVerified(t *testing.T) {
 		rows, _ := c.rows(t)
 		verified := 0
 		for _, row := range rows {
-			if row.Outcome != string(records.OK) || row.Verified != (row.VerifiedBytes > 0) || row.Verified && row.VerifiedBytes != row.Length {
+			if row.Outcome != records.OK || row.Verified != (row.VerifiedBytes > 0) || row.Verified && row.VerifiedBytes != row.Length {
 				t.Errorf("%d bytes: %+v", length, row)
 			}
 			if row.Verified {
@@ -171,7 +171,7 @@ func TestOneFlippedBitIsCaught(t *testing.T) {
 					r.Size = p.UnpaddedSize()
 					check := ref.Range(r.Offset, r.Length)
 					r.Check = check
-					if res := client.Get(context.Background(), r); res.Outcome != string(records.Corrupt) || r.Offset+check.Checked() > at {
+					if res := client.Get(context.Background(), r); res.Outcome != records.Corrupt || r.Offset+check.Checked() > at {
 						t.Errorf("%s, %d bytes at %d from %s (%s): byte %d is wrong, and the outcome is %s (%s)", name, r.Length, r.Offset, server, coding, at, res.Outcome, res.Error)
 					}
 				}

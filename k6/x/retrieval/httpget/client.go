@@ -102,12 +102,12 @@ func (c *Client) Get(ctx context.Context, r Request) Result {
 	}
 	switch {
 	case !c.WindowEnd.IsZero() && end.After(c.WindowEnd):
-		res.Outcome = string(records.Cut)
+		res.Outcome = records.Cut
 	case err == nil:
-		res.Outcome = string(records.OK)
+		res.Outcome = records.OK
 	default:
-		outcome, text := classify(ctx, err)
-		res.Outcome, res.Error = string(outcome), plain.Line(text)
+		res.Outcome, res.Error = classify(ctx, err)
+		res.Error = plain.Line(res.Error)
 	}
 	return x.res
 }

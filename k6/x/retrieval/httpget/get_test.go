@@ -38,7 +38,7 @@ func answer(c net.Conn, r *http.Request) {
 
 func wantOK(t *testing.T, r Result) {
 	t.Helper()
-	if r.Outcome != string(records.OK) {
+	if r.Outcome != records.OK {
 		t.Fatalf("%s %q, want ok", r.Outcome, r.Error)
 	}
 }
@@ -267,7 +267,7 @@ func TestOnlyBytesInsideTheWindowCount(t *testing.T) {
 	}
 	// One that ends after the window is cut, and what came later does not count.
 	r = get(t.Context(), Config{WindowStart: start.Add(-time.Hour), WindowEnd: start.Add(-time.Minute)}, ranged(s.url("http"), 0, 3000))
-	if r.Outcome != string(records.Cut) || r.WindowBytes != 0 {
+	if r.Outcome != records.Cut || r.WindowBytes != 0 {
 		t.Errorf("after the window: %s, %d bytes in it", r.Outcome, r.WindowBytes)
 	}
 }
@@ -278,12 +278,12 @@ func TestDeadlineWhileConnecting(t *testing.T) {
 		return nil, ctx.Err()
 	}})
 	u := mustParse(t, "http://x/")
-	if r := c.Get(t.Context(), Request{URL: u, Length: 1}); r.Outcome != string(records.Timeout) || r.ConnectNs == 0 {
+	if r := c.Get(t.Context(), Request{URL: u, Length: 1}); r.Outcome != records.Timeout || r.ConnectNs == 0 {
 		t.Errorf("%s %q, connect %d ns; want timeout", r.Outcome, r.Error, r.ConnectNs)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if r := c.Get(ctx, Request{URL: u, Length: 1}); r.Outcome != string(records.Cut) {
+	if r := c.Get(ctx, Request{URL: u, Length: 1}); r.Outcome != records.Cut {
 		t.Errorf("%s %q, want cut", r.Outcome, r.Error)
 	}
 }
@@ -329,7 +329,7 @@ func fewBytesAfterMany(t *testing.T, c *Client, scheme string, cfg *tls.Config, 
 		if !whole {
 			want, bytes = records.Stalled, objectSize-1
 		}
-		if res.Outcome != string(want) || res.Bytes != bytes || res.Reused != (whole && i > 0) {
+		if res.Outcome != want || res.Bytes != bytes || res.Reused != (whole && i > 0) {
 			t.Fatalf("%s, checked %v, request %d: %s %q, %d bytes, reused %v; want %s, %d",
 				scheme, check, i, res.Outcome, res.Error, res.Bytes, res.Reused, want, bytes)
 		}

@@ -234,7 +234,7 @@ func (m misbehaviour) run(t *testing.T, scheme string, serverTLS, clientTLS *tls
 	}
 	wg.Wait()
 	for i, r := range results {
-		if r.Outcome != string(m.want) || !strings.Contains(r.Error, m.text) || (m.want == records.OK) != (r.Error == "") {
+		if r.Outcome != m.want || !strings.Contains(r.Error, m.text) || (m.want == records.OK) != (r.Error == "") {
 			t.Fatalf("client %d: %s %q, want %s with %q", i, r.Outcome, r.Error, m.want, m.text)
 		}
 		// A server that is busy with 200 handshakes may be silent for so long itself.
@@ -266,7 +266,7 @@ func TestCutRequestsKeepTheirBytes(t *testing.T) {
 			all = append(all, c)
 			wg.Go(func() {
 				r := c.Get(ctx, Request{URL: s.url("http"), Offset: askOffset, Length: askLength, Size: objectSize})
-				if r.Outcome != string(records.Cut) || r.Bytes != askLength/2 || r.Error != "" {
+				if r.Outcome != records.Cut || r.Bytes != askLength/2 || r.Error != "" {
 					t.Errorf("%s %q with %d bytes, want cut with %d", r.Outcome, r.Error, r.Bytes, askLength/2)
 				}
 			})
@@ -303,7 +303,7 @@ func TestNoConnection(t *testing.T) {
 			for range clients {
 				wg.Go(func() {
 					r := get(t.Context(), Config{Stall: time.Minute}, Request{URL: mustParse(t, u), Length: 1})
-					if r.Outcome != string(records.Connect) || !strings.Contains(r.Error, text) {
+					if r.Outcome != records.Connect || !strings.Contains(r.Error, text) {
 						t.Errorf("%s: %s %q, want connect with %q", u, r.Outcome, r.Error, text)
 					}
 				})

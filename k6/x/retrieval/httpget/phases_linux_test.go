@@ -190,7 +190,7 @@ func TestABannerIsNoAnswer(t *testing.T) {
 		}
 		r := c.Get(t.Context(), ranged(u, 7, 1000))
 		c.Close()
-		if r.Outcome == string(records.Status) && r.TTFBNs == 0 && r.Status == 0 && strings.Contains(r.Error, "before the server had the request") {
+		if r.Outcome == records.Status && r.TTFBNs == 0 && r.Status == 0 && strings.Contains(r.Error, "before the server had the request") {
 			return
 		}
 		wantOK(t, r)
@@ -269,7 +269,7 @@ func TestARedirectLeavesNothingOfItsAnswer(t *testing.T) {
 			defer client.Close()
 			for i := range 2 { // the second time the first hop's connection is kept
 				r := client.Get(t.Context(), ranged(first.url("http"), 5, 1000))
-				if r.Outcome != string(c.want) || r.Redirects != 1 || r.Reused {
+				if r.Outcome != c.want || r.Redirects != 1 || r.Reused {
 					t.Fatalf("request %d: %s %q, %d redirects, reused %v; want %s, 1", i, r.Outcome, r.Error, r.Redirects, r.Reused, c.want)
 				}
 				answered := c.want == records.OK
@@ -359,17 +359,17 @@ func TestStallCoversConnecting(t *testing.T) {
 				return client.Get(ctx, Request{URL: mustParse(t, c.url), Length: 1})
 			}
 			r := request(t.Context(), Config{Stall: stall})
-			if r.Outcome != string(records.Connect) || r.Error != c.text || r.DurationNs < int64(stall) || r.ConnectNs == 0 {
+			if r.Outcome != records.Connect || r.Error != c.text || r.DurationNs < int64(stall) || r.ConnectNs == 0 {
 				t.Errorf("%s %q, connect %d ns, duration %d ns; want connect, %q", r.Outcome, r.Error, r.ConnectNs, r.DurationNs, c.text)
 			}
 			// The deadline is another thing, and so is the end of the cell.
-			if r := request(t.Context(), Config{Timeout: stall, Stall: time.Minute}); r.Outcome != string(records.Timeout) {
+			if r := request(t.Context(), Config{Timeout: stall, Stall: time.Minute}); r.Outcome != records.Timeout {
 				t.Errorf("with a deadline: %s %q", r.Outcome, r.Error)
 			}
 			end := time.Now().Add(stall)
 			ctx, cancel := context.WithDeadline(t.Context(), end)
 			defer cancel()
-			if r := request(ctx, Config{WindowEnd: end}); r.Outcome != string(records.Cut) {
+			if r := request(ctx, Config{WindowEnd: end}); r.Outcome != records.Cut {
 				t.Errorf("without a stall timeout: %s %q, want it cut", r.Outcome, r.Error)
 			}
 		})

@@ -35,7 +35,7 @@ func TestWhatAServerSaysIsShortAndPrintable(t *testing.T) {
 			return false
 		})
 		r := get(t.Context(), Config{Stall: time.Minute}, Request{URL: s.url("http"), Offset: askOffset, Length: askLength, Size: objectSize})
-		if r.Outcome == string(records.OK) || r.Outcome == string(records.Cut) || r.Error == "" {
+		if r.Outcome == records.OK || r.Outcome == records.Cut || r.Error == "" {
 			t.Errorf("%s: %s %q, want a failure with an error", name, r.Outcome, r.Error)
 		}
 		for _, text := range []string{r.Error, r.HTTP} {
