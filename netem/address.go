@@ -6,9 +6,8 @@ import (
 	"net/netip"
 )
 
-// deviceNamed returns the name of a device that is given by its name or by an
-// address of it. A container does not choose the names of its devices, but
-// does choose their addresses.
+// deviceNamed returns the name of a device that is given by its name or by one of its
+// addresses. A container can choose the addresses of its devices, but not their names.
 func deviceNamed(nameOrAddress string) (string, error) {
 	address, err := netip.ParseAddr(nameOrAddress)
 	if err != nil {

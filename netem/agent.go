@@ -30,9 +30,8 @@ type Agent struct {
 	lock    net.Listener
 }
 
-// Open takes over a device, given by its name or by an address of it: it
-// removes what an agent that was killed has left, and chooses the backend. The
-// link is then none. Every command that changes something is written to log.
+// Open takes over a device, given by its name or by one of its addresses. It removes
+// what a killed agent has left, and chooses the backend. The link is then none. Every command that changes something is written to log.
 func Open(deviceName, backendName string, log io.Writer) (*Agent, error) {
 	if err := checkEnvironment(); err != nil {
 		return nil, err
@@ -94,10 +93,9 @@ func checkEnvironment() error {
 	return nil
 }
 
-// Set changes the link for as long as it is not changed again or, with a lease
-// that is not 0, as long as that is renewed. It returns the link as the kernel
-// reports it. When it fails, the link is what it was before, as far as that can
-// still be set.
+// Set changes the link. It lasts until the next change or, with a lease that is not 0,
+// until the lease expires. Set returns the link as the kernel reports it. If it fails,
+// it tries to set the previous link again.
 func (a *Agent) Set(spec link.Spec, lease time.Duration) (client.State, error) {
 	spec.Delay = spec.Delay.Round(time.Microsecond)
 	if err := spec.Validate(); err != nil {
@@ -143,7 +141,7 @@ func (a *Agent) Healthy() error {
 	return a.backend.healthy()
 }
 
-// Close puts back everything as it was before.
+// Close undoes every change.
 func (a *Agent) Close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -152,7 +150,7 @@ func (a *Agent) Close() error {
 	return errors.Join(a.backend.restore(), a.lock.Close())
 }
 
-// badSettingError is a link that cannot be, on any machine.
+// badSettingError is a setting that is invalid on any machine.
 type badSettingError struct{ error }
 
 // lateness returns how late packets left the delay line, if there is one.

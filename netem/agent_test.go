@@ -124,7 +124,7 @@ func TestStartRefuses(t *testing.T) {
 		t.Errorf("a start that failed leaves something behind:\n%s", difference(before, after))
 	}
 	run(t, "tc", "-n", l.servers, "qdisc", "add", "dev", "shaped0", "root", "handle", "7:", "htb")
-	refuses("qdisc of somebody else", "--device", "shaped0")
+	refuses("did not make", "--device", "shaped0")
 	run(t, "tc", "-n", l.servers, "qdisc", "del", "dev", "shaped0", "root")
 
 	l.start(Auto)

@@ -16,23 +16,22 @@ import (
 // A backend makes a link on one device. The agent calls one method at a time.
 type backend interface {
 	name() string
-	// set changes the link to a valid spec from whatever it is, in such an order
-	// that no packet meets less than the lesser of both, and checks the result.
+	// set changes the link to a valid spec and checks the result. The order of its
+	// steps never shapes a packet less than both the old and the new link do.
 	set(link.Spec) error
 	// state reads the link back from the kernel.
 	state() (client.State, error)
-	// healthy returns an error when the link has stopped to carry traffic.
+	// healthy returns an error when the link no longer carries traffic.
 	healthy() error
-	// restore puts everything back as it was before the first agent. It must
-	// also do so after an agent that was killed.
+	// restore undoes every change of this agent, and of a killed one before it.
 	restore() error
 }
 
 // Auto lets the agent choose a backend.
 const Auto = "auto"
 
-// openBackend returns the backend asked for, or the best one that works, and
-// why. The device must be clean.
+// openBackend returns the requested backend, or the best one that works, and the
+// reason. The device must be clean.
 func openBackend(asked string, d *device) (backend, string, error) {
 	switch asked {
 	case Auto, client.Kernel, client.Userspace:
@@ -40,7 +39,7 @@ func openBackend(asked string, d *device) (backend, string, error) {
 		return nil, "", fmt.Errorf("backend %q is not known: use %s, %s or %s", asked, Auto, client.Kernel, client.Userspace)
 	}
 	if err := d.probe("tbf", "rate", "1gbit", "burst", "128kb", "limit", "1mb"); err != nil {
-		return nil, "", fmt.Errorf("this kernel cannot limit a rate: %w: %s", err, mend("sch_tbf"))
+		return nil, "", fmt.Errorf("this kernel cannot limit a rate: %w: %s", err, moduleFix("sch_tbf"))
 	}
 	reason := "asked for"
 	if asked != client.Userspace {
@@ -52,10 +51,10 @@ func openBackend(asked string, d *device) (backend, string, error) {
 			return &kernel{device: d}, reason, nil
 		}
 		if asked == client.Kernel {
-			return nil, "", fmt.Errorf("this kernel cannot delay packets: %w: %s, or use --backend userspace", err, mend("sch_netem"))
+			return nil, "", fmt.Errorf("this kernel cannot delay packets: %w: %s, or use --backend userspace", err, moduleFix("sch_netem"))
 		}
 		fmt.Fprintln(d.log, "#", err)
-		reason = "sch_netem does not work here; for the kernel backend: " + mend("sch_netem")
+		reason = "sch_netem does not work here; for the kernel backend: " + moduleFix("sch_netem")
 	}
 	tun, err := delayline.CreateTUN(tunName)
 	if err != nil {
@@ -65,21 +64,21 @@ func openBackend(asked string, d *device) (backend, string, error) {
 	return &userspace{device: d}, reason, nil
 }
 
-// probe adds a qdisc and removes it: modules are loaded by that, and a kernel
-// without them says so. Packets pass it as they do without.
+// probe adds a qdisc and removes it. This loads the module, or fails if the kernel
+// lacks it. The qdisc does not affect packets.
 func (d *device) probe(params ...string) error {
 	if err := d.setQdisc([]string{"root"}, rootHandle, params); err != nil {
 		return err
 	}
 	root, _, err := d.qdiscs()
 	if err == nil && (root == nil || root.Kind != params[0]) {
-		err = fmt.Errorf("tc accepts %s, and then does not show it", params[0])
+		err = fmt.Errorf("tc accepts %s but does not show it", params[0])
 	}
 	return errors.Join(err, d.clearQdiscs())
 }
 
-// mend names what to do about a missing kernel module.
-func mend(module string) string {
+// moduleFix names what to do about a missing kernel module.
+func moduleFix(module string) string {
 	osRelease, _ := os.ReadFile("/etc/os-release") // a minimal image has none
 	var uts unix.Utsname
 	_ = unix.Uname(&uts)

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// commands runs the system's tools, and writes each one that changes something
-// as a line that a person could repeat.
+// commands runs the system's tools. It logs each command that changes something, as a
+// line that can be pasted into a shell.
 type commands struct{ log io.Writer }
 
 // run runs a command that changes something.
@@ -43,7 +43,7 @@ func query(into any, argv ...string) error {
 		return nil
 	}
 	if err := json.Unmarshal(text, into); err != nil {
-		return fmt.Errorf("%s: its output is not the JSON that was expected: %w", strings.Join(argv, " "), err)
+		return fmt.Errorf("%s: unexpected output, want JSON: %w", strings.Join(argv, " "), err)
 	}
 	return nil
 }
@@ -51,7 +51,7 @@ func query(into any, argv ...string) error {
 func output(argv ...string) ([]byte, error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), "LC_ALL=C")
-	// A terminal's Ctrl-C is for the agent, which then still has commands to run.
+	// Ctrl-C in a terminal must reach only the agent, which then still runs commands.
 	cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint

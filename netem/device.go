@@ -9,8 +9,8 @@ import (
 
 // device is the interface whose egress is shaped.
 //
-// Its alias holds what must be put back, so that this lives as long as what was
-// changed: it survives a kill -9 of the agent, and goes with the namespace.
+// Its alias holds the values to restore, so these last as long as the changes do: they
+// survive a kill -9 of the agent, and disappear with the namespace.
 type device struct {
 	commands
 	iface string
@@ -45,7 +45,7 @@ func readLink(name string) (linkInfo, error) {
 	return links[0], nil
 }
 
-// openDevice reads the device, and what an agent that was killed noted on it.
+// openDevice reads the device, and the notes of a killed agent on it.
 func openDevice(c commands, name string) (*device, error) {
 	info, err := readLink(name)
 	if err != nil {
@@ -62,7 +62,7 @@ func openDevice(c commands, name string) (*device, error) {
 	return d, nil
 }
 
-// setSysctl changes a sysctl unless it has the value already, and notes what it was.
+// setSysctl changes a sysctl, unless it has the value already, and notes the old value.
 func (d *device) setSysctl(name, value string) error {
 	old, err := readSysctl(name)
 	if err != nil || old == value {
@@ -74,8 +74,8 @@ func (d *device) setSysctl(name, value string) error {
 	return d.writeSysctl(name, value)
 }
 
-// limitGSO sets how many segments one GSO packet may have. Sockets take it over
-// with their next route, hence the flush.
+// limitGSO sets how many segments one GSO packet may have. Sockets adopt it with their
+// next route lookup, hence the flush.
 func (d *device) limitGSO(segments int) error {
 	info, err := readLink(d.iface)
 	if err != nil || info.GSOSegs == segments {
@@ -98,7 +98,7 @@ func (d *device) freeGSO() error {
 	}
 	segments, err := strconv.Atoi(old)
 	if err != nil {
-		return fmt.Errorf("device %s: its alias says %s=%s, which is no number: clear it with ip link set dev %s alias ''", d.iface, gsoSegs, old, d.iface)
+		return fmt.Errorf("device %s: its alias says %s=%s, which is not a number: clear it with ip link set dev %s alias ''", d.iface, gsoSegs, old, d.iface)
 	}
 	if err := d.limitGSO(segments); err != nil {
 		return err

@@ -106,7 +106,7 @@ func TestSomebodyElsesLinkIsNotTakenForALeftover(t *testing.T) {
 	run(t, "tc", "-n", l.servers, "qdisc", "add", "dev", "shaped0", "root", "handle", "1:", "tbf", "rate", "1gbit", "burst", "128kb", "limit", "1mb")
 	before := l.networkState()
 	text, err := exec.Command("ip", "netns", "exec", l.servers, agentBinary, "--device", "shaped0").CombinedOutput()
-	if err == nil || !strings.Contains(string(text), "somebody else") {
+	if err == nil || !strings.Contains(string(text), "did not make") {
 		t.Errorf("the agent starts: %v %s", err, text)
 	}
 	run(t, "ip", "netns", "exec", l.servers, agentBinary, "--restore")

@@ -13,20 +13,20 @@ import (
 	"piecebench/netem/client"
 )
 
-// Guard keeps an agent's API from those whom it is not for. A page in a browser
-// of this network can send requests anywhere, and with a name of its own that
-// leads to the agent's address (DNS rebinding) read the answers, too; but it
-// cannot lie about the name that it used (Host), nor about where it is from.
+// Guard protects an agent's API from web pages and strangers. A page in a browser of
+// this network can send requests to any address. With a name that resolves to the
+// agent's address (DNS rebinding) it can read the answers too. It cannot forge the
+// name that it used (Host) or its own origin (Origin).
 type Guard struct {
 	// Names are those that the agent is called by, besides localhost and its
 	// addresses.
 	Names []string
-	// Token is what a request has to show; empty: nothing.
+	// Token is required in every request; empty: none is.
 	Token string
 }
 
-// tokenless are the paths that take no token: an engine's check of health has none,
-// and k6, which measures with /blob, is not told it.
+// tokenless are the paths that need no token. The health check of a container engine
+// has none, and k6, which measures with /blob, does not get it.
 var tokenless = []string{"/healthz", "/blob"}
 
 // Wrap returns next behind the guard.
@@ -67,7 +67,7 @@ func (g Guard) named(host string, local net.Addr) bool {
 	if address.IsLoopback() || address == addressOf(local) {
 		return true
 	}
-	own, _ := net.InterfaceAddrs() // without them, fewer are known
+	own, _ := net.InterfaceAddrs() // on an error, fewer addresses are known
 	return slices.ContainsFunc(own, func(a net.Addr) bool { return address == addressOf(a) })
 }
 
@@ -79,7 +79,7 @@ func addressOf(a net.Addr) netip.Addr {
 	if end, err := netip.ParseAddrPort(a.String()); err == nil {
 		return end.Addr().Unmap().WithZone("")
 	}
-	prefix, _ := netip.ParsePrefix(a.String()) // else it is no address
+	prefix, _ := netip.ParsePrefix(a.String()) // on an error, it is not an address
 	return prefix.Addr().Unmap()
 }
 

@@ -47,9 +47,9 @@ func (k *kernel) setRate(want shape) error {
 	return k.run("tc", "qdisc", "del", "dev", k.iface, "parent", rootHandle, "handle", childHandle)
 }
 
-// setLossUnit has loss hit single packets. What passes a qdisc is up to 64 KB
-// in one GSO packet, and losing that is a burst of 45 losses. It costs CPU, so
-// only links with loss pay it.
+// setLossUnit makes loss apply to single packets. A GSO packet in a qdisc has up to
+// 64 KB, and its loss would be a burst of 45 losses. This costs CPU time, so it is done
+// only for links with loss.
 func (d *device) setLossUnit(spec link.Spec) error {
 	if spec.Loss > 0 {
 		return d.limitGSO(1)

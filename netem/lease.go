@@ -10,9 +10,9 @@ import (
 	"piecebench/netem/link"
 )
 
-// lease is the time for which a link is set, unless who set it is heard of
-// again: one who is gone must not leave a device shaped. A link without a lease
-// stays until it is changed.
+// lease is the time after which a link ends unless its owner renews it. An owner that
+// is gone must not leave a device shaped. A link without a lease stays until it is
+// changed.
 type lease struct {
 	id     string
 	length time.Duration
@@ -23,9 +23,9 @@ type lease struct {
 // maxLease bounds what may be asked for.
 const maxLease = 24 * time.Hour
 
-var errLeaseGone = errors.New("this lease is no more: it ran out and the device was put back, or the link was set by somebody else")
+var errLeaseGone = errors.New("this lease has ended: it expired and the device was restored, or somebody else set the link")
 
-// lend makes a lease of a length the only one; 0 is none.
+// lend replaces the lease by one of this length; 0 is none.
 func (a *Agent) lend(length time.Duration) {
 	if a.lease != nil {
 		a.lease.timer.Stop()
@@ -39,8 +39,7 @@ func (a *Agent) lend(length time.Duration) {
 	a.lease = l
 }
 
-// Renew has a lease last for a length from now on; 0 ends it, and the device is
-// put back as it was.
+// Renew extends a lease to this length from now. 0 ends it and restores the device.
 func (a *Agent) Renew(id string, length time.Duration) (client.State, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -59,16 +58,16 @@ func (a *Agent) Renew(id string, length time.Duration) (client.State, error) {
 	return a.state()
 }
 
-// restoreAgain is after how long a device that could not be put back is tried again.
+// restoreAgain is the time between attempts to restore a device.
 const restoreAgain = time.Second
 
 func (a *Agent) expire(l *lease) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.lease != l || time.Now().Before(l.until) { // renewed while this waited
+	if a.lease != l || time.Now().Before(l.until) { // renewed while this waited for the lock
 		return
 	}
-	fmt.Fprintf(a.device.log, "# who set the link has been silent for %v: putting %s back as it was\n", l.length, a.device.iface)
+	fmt.Fprintf(a.device.log, "# the owner of the link has been silent for %v: restoring %s\n", l.length, a.device.iface)
 	if err := a.release(); err != nil {
 		fmt.Fprintf(a.device.log, "# %v: trying again in %v\n", err, restoreAgain)
 		l.timer.Reset(restoreAgain)
@@ -78,7 +77,7 @@ func (a *Agent) expire(l *lease) {
 // release ends the lease: everything is as it was before the agent.
 func (a *Agent) release() error {
 	if err := a.backend.restore(); err != nil {
-		return fmt.Errorf("put %s back: %w", a.device.iface, err)
+		return fmt.Errorf("restore %s: %w", a.device.iface, err)
 	}
 	a.spec = link.None
 	a.lend(0)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Restore puts back what an agent that was killed has left in this network
-// namespace. Every command that changes something is written to log.
+// Restore undoes what a killed agent has left in this network namespace. Every
+// command that changes something is written to log.
 func Restore(log io.Writer) error {
 	if err := checkEnvironment(); err != nil {
 		return err
@@ -24,15 +24,15 @@ func Restore(log io.Writer) error {
 	return restoreLeft(commands{log})
 }
 
-// restoreLeft is Restore for who has the namespace: what was left on any of its
-// devices, and what belongs to none.
+// restoreLeft is Restore for the holder of the namespace's lock: what was left on any
+// of its devices, and what belongs to none.
 func restoreLeft(c commands) error {
 	names, err := Left()
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		fmt.Fprintf(c.log, "# an agent was killed here: putting back what it changed on %s\n", name)
+		fmt.Fprintf(c.log, "# an agent was killed here: restoring what it changed on %s\n", name)
 		d, err := openDevice(c, name)
 		if err != nil {
 			return err
@@ -48,8 +48,8 @@ func restoreLeft(c commands) error {
 	return errors.Join(d.removeDetour(), removeLossTable(d))
 }
 
-// Left returns the devices of this network namespace that an agent shapes now,
-// or has left shaped when it was killed.
+// Left returns the devices of this network namespace that an agent shapes, or that a
+// killed agent left shaped.
 func Left() ([]string, error) {
 	var links []linkInfo
 	if err := query(&links, "ip", "-j", "link", "show"); err != nil {

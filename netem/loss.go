@@ -12,8 +12,8 @@ import (
 )
 
 // nftLoss loses packets of the servers' egress without netem: nftables picks
-// them at random and forwards them to a device that is down. A plain drop would
-// not do: the kernel tells TCP of it at once, which then has lost nothing.
+// them at random and forwards them to a device that is down. A plain drop would not
+// work: the kernel reports it to TCP at once, so TCP sees no loss.
 type nftLoss struct{ tun int }
 
 const (
@@ -24,7 +24,7 @@ const (
 
 var errNoLoss = errors.New("this kernel or container cannot lose packets without sch_netem")
 
-// newLoss starts to lose packets of the device.
+// newLoss starts losing packets of the device.
 func newLoss(d *device, loss float64) (*nftLoss, error) {
 	tun, err := delayline.CreateTUN(lossDevice)
 	if err != nil {

@@ -26,25 +26,25 @@ var (
 	descPackets  = desc("sent_packets_total", "Packets that left through the link, GSO packets as one.")
 	descDrops    = desc("dropped_packets_total", "Packets dropped by a full queue, and by loss in the kernel backend.")
 	descLost     = desc("lost_packets_total", "Packets lost at random in the userspace backend.")
-	descBacklog  = desc("backlog_bytes", "Bytes waiting in the link's queue, in flight ones included in the kernel backend.")
+	descBacklog  = desc("backlog_bytes", "Bytes waiting in the link's queue; in the kernel backend including those in flight.")
 	descQueued   = desc("line_queued_packets", "Packets held in the user-space delay line.")
 	descLine     = desc("line_packets_total", "Packets that passed the user-space delay line since the link was set.")
-	descLineDrop = desc("line_dropped_packets_total", "Packets that the user-space delay line had no memory for, or did not come to read.")
-	descLineShed = desc("line_shed_packets_total", "Acknowledgements that the user-space delay line left out because it was late and a later one said the same.")
+	descLineDrop = desc("line_dropped_packets_total", "Packets that the user-space delay line dropped for lack of memory, or missed.")
+	descLineShed = desc("line_shed_packets_total", "Late acknowledgements that the user-space delay line dropped because a later one repeated them.")
 	descLateness = desc("line_lateness_seconds", "How late packets left the user-space delay line.")
 	descCPU      = desc("server_cpu_seconds_total", "CPU time of the processes that listen on a port.", "port", "command")
 	descMemory   = desc("server_memory_bytes", "Memory of the processes that listen on a port, shared pages once.", "port", "command")
 	descBusy     = desc("host_cpu_busy_seconds_total", "CPU time of the whole host that was not idle.")
 	descCPUs     = desc("host_cpus", "CPUs of the host.")
-	descAgentCPU = desc("agent_cpu_seconds_total", "CPU time of the agent: what the emulation costs beyond the kernel's part.")
+	descAgentCPU = desc("agent_cpu_seconds_total", "CPU time of the agent: the cost of the emulation outside of the kernel.")
 )
 
 // Upper bounds of the lateness buckets in microseconds: powers of two, at which
 // Histogram.Below is exact.
 var latenessBounds = []int64{64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 65536, 262144}
 
-// Describe sends nothing, which makes the collector an unchecked one: what it
-// has depends on the backend.
+// Describe sends nothing, which makes the collector unchecked: its metrics depend on
+// the backend.
 func (c *collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.

@@ -16,8 +16,8 @@ import (
 	"piecebench/netem/client"
 )
 
-// procReader finds the processes that listen on the servers' ports, and what
-// they have used.
+// procReader finds the processes that listen on the servers' ports, and reads their
+// CPU time and memory.
 type procReader struct {
 	proc  procfs.FS
 	ports []int
@@ -86,7 +86,7 @@ func (r *procReader) read() (client.Procs, error) {
 	return out, nil
 }
 
-// readWithThreads also reads what read leaves out because it takes a file a
+// readWithThreads also reads the CPU time of each thread. This takes one file per
 // thread, too much for every scrape.
 func (r *procReader) readWithThreads() (client.Procs, error) {
 	out, err := r.read()
@@ -116,10 +116,9 @@ func (r *procReader) readWithThreads() (client.Procs, error) {
 }
 
 // owners returns, by port, the processes that hold a listening socket, lowest
-// PID (nginx: the master) first, and the ports on which anything listens. To
-// find them takes a look at every socket and every descriptor, 50 ms of CPU
-// time with 2000 connections. So it is done again only when one of those that
-// held a socket no longer does, or a port has none.
+// PID (nginx: the master) first, and the ports on which anything listens. The search
+// reads every socket and every descriptor: 50 ms of CPU time with 2000 connections. It
+// is repeated only if a process no longer holds its socket, or if a port has none.
 func (r *procReader) owners() (byPort map[int][]int, seen []int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -135,8 +134,7 @@ func (r *procReader) owners() (byPort map[int][]int, seen []int, err error) {
 		ports[s.Inode] = s.Port
 	}
 	r.holders = nil
-	// Processes end while this looks, and some may not be looked into: a pattern
-	// of file names passes over both.
+	// Processes end during the search, and some are not accessible: Glob skips both.
 	descriptors, _ := filepath.Glob("/proc/[0-9]*/fd/*")
 	for _, path := range descriptors {
 		socket, err := os.Readlink(path)
@@ -195,7 +193,7 @@ func (r *procReader) stopped(pid int) bool {
 	return err == nil && (stat.State == "T" || stat.State == "t")
 }
 
-// usage sums over processes. One that ends meanwhile counts as nothing.
+// usage sums over processes. One that ends meanwhile counts as 0.
 func (r *procReader) usage(pids []int) (client.Usage, error) {
 	u := client.Usage{Memory: "pss"}
 	for _, pid := range pids {

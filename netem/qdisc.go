@@ -28,8 +28,8 @@ type shape struct {
 //
 //   - burst: one millisecond of the rate. More would send the first megabytes of
 //     a range unshaped, less costs throughput.
-//   - limit: one bandwidth-delay product, what a router is given, and at least
-//     10 ms of the rate for links with little delay.
+//   - limit: one bandwidth-delay product, as is usual for routers, and at least 10 ms
+//     of the rate for links with little delay.
 //   - netem's limit counts packets, whatever their size, and holds those in
 //     flight and those that wait: four products of full-sized packets. With a
 //     limit too small (1000 at 1 Gbit/s and 40 ms) 128 flows were measured to
@@ -92,9 +92,8 @@ type qdisc struct {
 	Backlog    int64 `json:"backlog"`
 }
 
-// Handles of the agent's qdiscs, which nobody else is likely to choose: those
-// that an agent left when it was killed are known by them. The kernel's own
-// default qdiscs have 0:.
+// Handles of the agent's qdiscs, which nobody else is likely to use. They identify the
+// qdiscs that a killed agent left. The kernel's own default qdiscs have 0:.
 const (
 	rootHandle  = "9100:"
 	childHandle = "9101:"
@@ -122,7 +121,7 @@ func (d *device) qdiscs() (root, child *qdisc, err error) {
 	return root, child, nil
 }
 
-// refuseForeign returns an error when the device has a qdisc that no agent made.
+// refuseForeign returns an error if the device has a qdisc that no agent made.
 func (d *device) refuseForeign() error {
 	root, _, err := d.qdiscs()
 	if err != nil {
@@ -131,12 +130,12 @@ func (d *device) refuseForeign() error {
 	if root == nil || root.ours() {
 		return nil
 	}
-	return fmt.Errorf("device %s has a qdisc of somebody else (%s %s): remove it with tc qdisc del dev %s root, or name another device",
+	return fmt.Errorf("device %s has a qdisc that netem-agent did not make (%s %s): remove it with tc qdisc del dev %s root, or name another device",
 		d.iface, root.Kind, root.Handle, d.iface)
 }
 
-// setQdisc adds a qdisc, or changes it in place, without a moment in which
-// packets pass it by: at is root, or parent and a handle.
+// setQdisc adds a qdisc, or changes it in place: at no moment do packets bypass it. at
+// is root, or parent and a handle.
 func (d *device) setQdisc(at []string, handle string, params []string) error {
 	argv := append([]string{"tc", "qdisc", "replace", "dev", d.iface}, at...)
 	return d.run(append(append(argv, "handle", handle), params...)...)

@@ -9,23 +9,23 @@ import (
 
 // The detour of the return path: IPv4 packets that come in through the shaped
 // device are routed into the TUN device, and what comes out of that is
-// delivered as usual. Local addresses are looked up in the table local, whose
-// rule is the very first by default: it moves behind the rules of the detour.
+// delivered as usual. The rule for the table local, which has the local addresses, is
+// the first by default. It moves behind the rules of the detour.
 const (
 	tunName     = "netem0"
 	detourTable = "9100"
 	localPref   = "9109"
 )
 
-// Each rule names a protocol: a rule without would catch the lookup of an ARP
-// request too, and the device would fall silent. Protocols are numbers, because
-// ip knows their names only where /etc/protocols is, and minimal images lack it.
+// Each rule names a protocol. A rule without one would also match the lookup for an
+// ARP request, and the device would no longer answer. Protocols are numbers, because
+// ip reads their names from /etc/protocols, which minimal images lack.
 var detourRules = []struct{ pref, protocol string }{{"9101", tcp}, {"9102", udp}, {"9103", icmp}}
 
 const tcp, udp, icmp = "6", "17", "1"
 
-// IPv6 has no detour. Its connections are refused, or they would be the one
-// way around the delay.
+// IPv6 has no detour. Its connections are refused, because they would bypass the
+// delay.
 var closedRules = []struct{ pref, protocol string }{{"9101", tcp}, {"9102", udp}}
 
 type rule struct {
@@ -63,9 +63,8 @@ func detourRoutes() ([]route, error) {
 	return slices.DeleteFunc(all, func(r route) bool { return r.Table != detourTable }), nil
 }
 
-// addDetour sends the return path through the TUN device. The unreachable route
-// is there first and stays when the device has gone: a delay line that dies
-// stops the traffic.
+// addDetour sends the return path through the TUN device. The unreachable route is
+// added first and stays when the device is gone: if the delay line dies, traffic stops.
 func (d *device) addDetour() error {
 	steps := [][]string{
 		{"ip", "-4", "route", "replace", "unreachable", "default", "metric", "4294967295", "table", detourTable},
@@ -104,7 +103,7 @@ func (d *device) moveLocal(family string) error {
 	return d.run("ip", family, "rule", "del", "pref", "0")
 }
 
-// checkDetour reads back what addDetour did.
+// checkDetour checks in the kernel what addDetour did.
 func (d *device) checkDetour() error {
 	have, err := rules("-4")
 	if err != nil {
@@ -130,7 +129,7 @@ func (d *device) checkDetour() error {
 	return errors.New("the kernel does not show the route into " + tunName + " in table " + detourTable)
 }
 
-// removeDetour undoes addDetour, in full or what there is of it.
+// removeDetour undoes addDetour, also if only parts of it are there.
 func (d *device) removeDetour() error {
 	var errs []error
 	for _, family := range []string{"-4", "-6"} {

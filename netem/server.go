@@ -94,8 +94,8 @@ func decode(body io.Reader, in any, what, example string) error {
 	return nil
 }
 
-// decodeSetting reads a complete setting, of which only the lease may be left
-// out: any other field would be a guess.
+// decodeSetting reads a complete setting. Only the lease is optional: any other default
+// would be a guess.
 func decodeSetting(body io.Reader) (link.Spec, time.Duration, error) {
 	var in struct {
 		RateBits *int64   `json:"rate_bits"`
@@ -138,7 +138,7 @@ func answer[T any](w http.ResponseWriter, get func() (T, error)) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	// An error here is the client's connection, which has nobody left to tell.
+	// An error here means that the client's connection is gone: nobody to report it to.
 	_ = json.NewEncoder(w).Encode(value)
 }
 

@@ -17,25 +17,25 @@ import (
 	"piecebench/netem/link"
 )
 
-// userspace makes the link without sch_netem. The rate is the kernel's tbf on
-// the egress. The delay is on the way back: packets from the clients pass a
-// delay line before they are delivered. TCP sees the same RTT, and only about
-// one packet passes for every thirteen of data.
+// userspace makes the link without sch_netem. The kernel's tbf on the egress sets
+// the rate. The delay is on the return path: packets from the clients pass a delay
+// line before they are delivered. TCP sees the same RTT, and the delay line carries
+// only about one packet for every thirteen packets of data.
 type userspace struct {
 	*device
 	line   *delayline.Line // nil without a delay
-	unread int64           // packets that the line had not come to read when it was set
+	unread int64           // packets that the line had missed when the link was set
 	loss   *nftLoss        // nil without loss
 }
 
 func (u *userspace) name() string { return client.Userspace }
 
-// The TUN device's own queue takes what comes while the delay line's thread
-// waits for a CPU: 100 ms of the packets of a 10 Gbit/s link.
+// The queue of the TUN device holds the packets that arrive while the thread of the
+// delay line waits for a CPU: 100 ms of the packets of a 10 Gbit/s link.
 const tunQueue = 10_000
 
-// Memory of the delay line: what the link's rate brings in its delay, if the
-// clients sent as fast as the servers do, and as much again for headers.
+// Memory of the delay line: the bandwidth-delay product, as if the clients sent as
+// fast as the servers, and the same again for headers.
 const (
 	minLineBytes = 4 << 20
 	maxLineBytes = 256 << 20
@@ -121,12 +121,13 @@ func (u *userspace) prepareTUN() error {
 		return err
 	}
 	u.spreadTUN()
-	// Delayed packets come in where their source is not routed to, which is what
-	// rp_filter=1 drops. The larger of the value for all and for the device counts.
+	// Delayed packets arrive on a device that has no route to their source.
+	// rp_filter=1 drops such packets. The larger of the values for all devices and
+	// for this device applies.
 	if err := u.setSysctl("net/ipv4/conf/all/rp_filter", "0"); err != nil {
 		return err
 	}
-	const ofTUN = "net/ipv4/conf/" + tunName + "/rp_filter" // goes with the device, so that it needs no note
+	const ofTUN = "net/ipv4/conf/" + tunName + "/rp_filter" // goes with the device, so its old value is not noted
 	if value, err := readSysctl(ofTUN); err != nil {
 		return err
 	} else if value != "0" {
@@ -141,28 +142,28 @@ func (u *userspace) prepareTUN() error {
 	return u.setSysctl("net/ipv4/ip_early_demux", "0")
 }
 
-// spreadTUN has all CPUs process what comes out of the delay line (receive
-// packet steering). Otherwise the line's thread carries each acknowledgement
-// through TCP, and the data that it releases to the other end, by itself: 128
-// flows at 10 Gbit/s were measured to get 7.1 Gbit/s, and 9.57 with steering.
-// Where /sys is read-only the link works without.
+// spreadTUN lets all CPUs process the packets that leave the delay line (receive
+// packet steering). Otherwise the line's thread alone carries each acknowledgement
+// through TCP, and the data that it releases to the other end. 128 flows at 10 Gbit/s
+// were measured to get 7.1 Gbit/s without steering and 9.57 with it. Where /sys is
+// read-only, the link works without steering.
 func (u *userspace) spreadTUN() {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {
 		return
 	}
-	if steeringMask() == cpuMask(set) { // net.core.rps_default_mask has seen to it
+	if steeringMask() == cpuMask(set) { // set by net.core.rps_default_mask
 		return
 	}
 	u.say("sh", "-c", "echo "+cpuMask(set)+" > "+steering)
 	if err := os.WriteFile(steering, []byte(cpuMask(set)), 0); err != nil {
-		fmt.Fprintf(u.log, "# no receive packet steering, so that one CPU does most of the work: %v: make /sys writable, or set the sysctl net.core.rps_default_mask\n", err)
+		fmt.Fprintf(u.log, "# no receive packet steering, so one CPU does most of the work: %v: make /sys writable, or set the sysctl net.core.rps_default_mask\n", err)
 	}
 }
 
 const steering = "/sys/class/net/" + tunName + "/queues/rx-0/rps_cpus"
 
-// cpuMask writes a set as sysfs wants it: groups of 32 bits in hexadecimal,
+// cpuMask returns a set in the format of sysfs: groups of 32 bits in hexadecimal,
 // highest first.
 func cpuMask(set unix.CPUSet) string {
 	var groups []string
@@ -190,8 +191,8 @@ func steeringMask() string {
 	return strings.TrimSpace(string(text))
 }
 
-// unreadOfTUN returns how many packets found the queue of the TUN device full:
-// for longer than it lasts, the line's thread had no CPU to read them.
+// unreadOfTUN returns how many packets found the queue of the TUN device full: the
+// line's thread had no CPU to read them for longer than the queue lasts.
 func unreadOfTUN() (int64, error) {
 	tun, err := netlink.LinkByName(tunName)
 	if err != nil {
@@ -200,8 +201,8 @@ func unreadOfTUN() (int64, error) {
 	return int64(tun.Attrs().Statistics.TxDropped), nil
 }
 
-// closeLine delivers what the line holds and removes it, in full or what there
-// is of it.
+// closeLine delivers what the line holds and removes the line, also if only parts
+// of it are there.
 func (u *userspace) closeLine() error {
 	err := u.removeDetour()
 	if u.line != nil {

@@ -17,7 +17,7 @@ func cpus(h *Host) Finding {
 		return Finding{}
 	}
 	return Finding{Severity: Distorts, Evidence: fmt.Sprintf("%d CPUs do the work of servers, link and clients: with many clients, or at 10 Gbit/s, they compete", h.CPUs),
-		Mend: fmt.Sprintf("a machine with %d CPUs or more; else trust ratios of cells that are not limited by host", fewestCPUs)}
+		Fix: fmt.Sprintf("a machine with %d CPUs or more; else trust ratios of cells that are not limited by host", fewestCPUs)}
 }
 
 func governor(h *Host) Finding {
@@ -30,7 +30,7 @@ func governor(h *Host) Finding {
 	}
 	for g, n := range others {
 		return Finding{Severity: Distorts, Evidence: fmt.Sprintf("%d of %d CPUs have the frequency governor %s: their speed depends on what ran before", n, len(files), g),
-			Mend: "echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor"}
+			Fix: "echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor"}
 	}
 	return Finding{}
 }
@@ -45,10 +45,10 @@ func clockSource(h *Host) Finding {
 	if !slices.Contains(slowClocks, current) {
 		return Finding{}
 	}
-	f := Finding{Severity: Distorts, Evidence: fmt.Sprintf("the time comes from %s: each time stamp is a system call", current), Mend: "a kernel or a hypervisor that has tsc or kvm-clock"}
+	f := Finding{Severity: Distorts, Evidence: fmt.Sprintf("the time comes from %s: each time stamp is a system call", current), Fix: "a kernel or a hypervisor that has tsc or kvm-clock"}
 	for _, better := range strings.Fields(h.read(dir + "available_clocksource")) {
 		if !slices.Contains(slowClocks, better) {
-			f.Mend = fmt.Sprintf("echo %s | sudo tee %scurrent_clocksource", better, dir)
+			f.Fix = fmt.Sprintf("echo %s | sudo tee %scurrent_clocksource", better, dir)
 			break
 		}
 	}
@@ -159,7 +159,7 @@ func steal(h *Host) Finding {
 		return Finding{}
 	}
 	return Finding{Severity: Distorts, Evidence: fmt.Sprintf("the hypervisor gave %.1f %% of this machine's CPU time to others just now", 100*t.stolen),
-		Mend: "a machine with CPUs of its own, or REPEAT=5, which shows how much it varies"}
+		Fix: "a machine with CPUs of its own, or REPEAT=5, which shows how much it varies"}
 }
 
 func load(h *Host) Finding {
@@ -170,7 +170,7 @@ func load(h *Host) Finding {
 	case t.busy < muchLoad:
 		return Finding{}
 	}
-	f := Finding{Severity: Distorts, Evidence: fmt.Sprintf("other processes keep %.0f %% of all CPUs busy just now", 100*t.busy), Mend: "end them, or wait: top -o %CPU"}
+	f := Finding{Severity: Distorts, Evidence: fmt.Sprintf("other processes keep %.0f %% of all CPUs busy just now", 100*t.busy), Fix: "end them, or wait: top -o %CPU"}
 	if len(t.top) > 0 {
 		f.Evidence += ": " + strings.Join(t.top, ", ")
 	}

@@ -33,9 +33,9 @@ func disk(h *Host) Finding {
 	}
 	switch at.FSType {
 	case "tmpfs", "ramfs":
-		return Finding{Severity: Blocks, Evidence: fmt.Sprintf("%s lies on %s, which is memory: it cannot be made cold", h.Data, at.FSType), Mend: "a dataset on a disk, or CACHE=warm"}
+		return Finding{Severity: Blocks, Evidence: fmt.Sprintf("%s lies on %s, which is memory: it cannot be made cold", h.Data, at.FSType), Fix: "a dataset on a disk, or CACHE=warm"}
 	case "zfs":
-		return Finding{Severity: Distorts, Evidence: h.Data + " lies on zfs, whose own cache (ARC) stays when the page cache is evicted", Mend: "sudo zfs set primarycache=metadata <the dataset's file system>"}
+		return Finding{Severity: Distorts, Evidence: h.Data + " lies on zfs, whose own cache (ARC) stays when the page cache is evicted", Fix: "sudo zfs set primarycache=metadata <the dataset's file system>"}
 	}
 	m, err := piece.Load(filepath.Join(h.Data, piece.ManifestName))
 	if err != nil {
@@ -51,7 +51,7 @@ func disk(h *Host) Finding {
 	}
 	if bits := speed * 8; bits < float64(fastest)*link.FullSizedShare {
 		return Finding{Severity: Distorts, Evidence: fmt.Sprintf("the disk reads %.0f Mbit/s, and the fastest link carries %.0f: cold cells will show the disk", bits/1e6, float64(fastest)*link.FullSizedShare/1e6),
-			Mend: fmt.Sprintf("a faster disk, or slower links: make bench LINKS=%s", link.Spec{RateBits: roundRate(bits), Delay: h.Settings.Links[0].Delay})}
+			Fix: fmt.Sprintf("a faster disk, or slower links: make bench LINKS=%s", link.Spec{RateBits: roundRate(bits), Delay: h.Settings.Links[0].Delay})}
 	}
 	return Finding{}
 }

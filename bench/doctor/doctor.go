@@ -1,5 +1,5 @@
 // Package doctor looks for what on this machine would distort a run's results,
-// or keep it from running, and names the mend. It changes nothing, and uses no
+// or keep it from running, and names the fix. It changes nothing, and uses no
 // network.
 package doctor
 
@@ -25,7 +25,7 @@ type Finding struct {
 	Check    string // the check's name
 	Severity Severity
 	Evidence string // what was seen; of Unknown why nothing was
-	Mend     string // a command, or what else to do; empty where there is nothing to mend
+	Fix      string // a command, or what else to do; empty where there is nothing to fix
 }
 
 // check is one thing that is looked for.
@@ -97,8 +97,8 @@ func Write(w io.Writer, findings []Finding) error {
 				continue
 			}
 			fmt.Fprintf(&text, "%-9s %s: %s\n", shown.word, f.Check, f.Evidence)
-			if f.Mend != "" {
-				fmt.Fprintf(&text, "%-9s   -> %s\n", "", f.Mend)
+			if f.Fix != "" {
+				fmt.Fprintf(&text, "%-9s   -> %s\n", "", f.Fix)
 			}
 		}
 	}

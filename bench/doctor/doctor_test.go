@@ -113,60 +113,60 @@ func TestChecks(t *testing.T) {
 		host        func(*Host)
 		severity    Severity
 		evidence    string
-		mend        string
+		fix         string
 	}{
 		{check: "runtime", name: "no docker", severity: Note, evidence: "native, because there is no docker command"},
-		{check: "runtime", name: "containers asked for in vain", given: map[string]string{"RUNTIME": "compose"}, severity: Blocks, evidence: "no docker command", mend: "install Docker"},
+		{check: "runtime", name: "containers asked for in vain", given: map[string]string{"RUNTIME": "compose"}, severity: Blocks, evidence: "no docker command", fix: "install Docker"},
 		{check: "runtime", name: "an engine that does not answer", host: func(h *Host) { h.LookPath = without() }, severity: Note, evidence: "no Docker engine answers"},
 		{check: "runtime", name: "an engine", host: withEngine(nil), severity: Note, evidence: "containers"},
 
-		{check: "root", name: "not root", host: func(h *Host) { h.UID = 1000 }, severity: Blocks, evidence: "1000", mend: "sudo make bench"},
+		{check: "root", name: "not root", host: func(h *Host) { h.UID = 1000 }, severity: Blocks, evidence: "1000", fix: "sudo make bench"},
 		{check: "root", name: "not root, with an engine", host: func(h *Host) { withEngine(nil)(h); h.UID = 1000 }, severity: Clean},
-		{check: "programs", name: "no nginx", host: func(h *Host) { h.LookPath = without("docker", "nginx") }, severity: Blocks, evidence: "nginx (package nginx-light)", mend: "scripts/setup"},
-		{check: "programs", name: "no prometheus", host: func(h *Host) { h.LookPath = without("docker", "prometheus") }, severity: Note, evidence: "no live metrics", mend: "scripts/setup"},
+		{check: "programs", name: "no nginx", host: func(h *Host) { h.LookPath = without("docker", "nginx") }, severity: Blocks, evidence: "nginx (package nginx-light)", fix: "scripts/setup"},
+		{check: "programs", name: "no prometheus", host: func(h *Host) { h.LookPath = without("docker", "prometheus") }, severity: Note, evidence: "no live metrics", fix: "scripts/setup"},
 
-		{check: "rate", name: "no sch_tbf", host: lacking("tbf"), severity: Blocks, evidence: "sch_tbf", mend: "modprobe sch_tbf"},
+		{check: "rate", name: "no sch_tbf", host: lacking("tbf"), severity: Blocks, evidence: "sch_tbf", fix: "modprobe sch_tbf"},
 		{check: "rate", name: "not root", host: func(h *Host) { h.UID = 1000 }, severity: Unknown, evidence: "only root"},
 		{check: "rate", name: "no tc", host: func(h *Host) { h.LookPath = without("tc") }, severity: Unknown, evidence: "tc is not here"},
-		{check: "delay", name: "no sch_netem", host: lacking("netem"), severity: Note, evidence: "link agent makes the delay", mend: "modprobe sch_netem"},
-		{check: "delay", name: "no sch_netem on Ubuntu", host: lacking("netem"), files: map[string]string{"etc/os-release": "ID=ubuntu\n"}, severity: Note, mend: "apt-get install linux-modules-extra-6.1.0-9-amd64 && modprobe sch_netem"},
-		{check: "delay", name: "no sch_netem, no tun", host: lacking("netem", "tun"), severity: Blocks, evidence: "nor can the link agent", mend: "modprobe tun"},
+		{check: "delay", name: "no sch_netem", host: lacking("netem"), severity: Note, evidence: "link agent makes the delay", fix: "modprobe sch_netem"},
+		{check: "delay", name: "no sch_netem on Ubuntu", host: lacking("netem"), files: map[string]string{"etc/os-release": "ID=ubuntu\n"}, severity: Note, fix: "apt-get install linux-modules-extra-6.1.0-9-amd64 && modprobe sch_netem"},
+		{check: "delay", name: "no sch_netem, no tun", host: lacking("netem", "tun"), severity: Blocks, evidence: "nor can the link agent", fix: "modprobe tun"},
 
-		{check: "congestion control", name: "not in the kernel", files: map[string]string{"proc/sys/net/ipv4/tcp_available_congestion_control": "reno bbr\n"}, severity: Blocks, evidence: "reno, bbr", mend: "modprobe tcp_cubic"},
+		{check: "congestion control", name: "not in the kernel", files: map[string]string{"proc/sys/net/ipv4/tcp_available_congestion_control": "reno bbr\n"}, severity: Blocks, evidence: "reno, bbr", fix: "modprobe tcp_cubic"},
 		{check: "congestion control", name: "not allowed, root", files: map[string]string{"proc/sys/net/ipv4/tcp_allowed_congestion_control": "reno bbr\n"}, severity: Note, evidence: "allows reno, bbr"},
 		{check: "congestion control", name: "not allowed", files: map[string]string{"proc/sys/net/ipv4/tcp_allowed_congestion_control": "reno bbr\n"}, host: func(h *Host) { h.UID = 1000 },
-			severity: Blocks, mend: "net.ipv4.tcp_allowed_congestion_control='reno bbr cubic'"},
+			severity: Blocks, fix: "net.ipv4.tcp_allowed_congestion_control='reno bbr cubic'"},
 		{check: "congestion control", name: "not told", files: map[string]string{"proc/sys/net/ipv4/tcp_available_congestion_control": ""}, severity: Unknown},
 
 		{check: "ports", name: "taken, native", files: map[string]string{"proc/net/tcp": sockets + on9090}, severity: Note, evidence: "127.0.0.1:9090"},
-		{check: "ports", name: "taken, containers", files: map[string]string{"proc/net/tcp": sockets + on9090}, host: withEngine(nil), severity: Blocks, evidence: "9090", mend: "PROMETHEUS_PORT="},
+		{check: "ports", name: "taken, containers", files: map[string]string{"proc/net/tcp": sockets + on9090}, host: withEngine(nil), severity: Blocks, evidence: "9090", fix: "PROMETHEUS_PORT="},
 		{check: "ports", name: "taken by our own", files: map[string]string{"proc/net/tcp": sockets + on9090}, host: withEngine(map[string]string{"ps": "127.0.0.1:9090->9090/tcp"}), severity: Clean},
 		{check: "ports", name: "connected, not listening", files: map[string]string{"proc/net/tcp": sockets + strings.Replace(on9090, " 0A ", " 01 ", 1)}, host: withEngine(nil), severity: Clean},
 
-		{check: "addresses", name: "a VPN", files: map[string]string{"proc/net/route": route + vpn}, host: withEngine(nil), severity: Blocks, evidence: "198.18.0.0/16 over tun3", mend: "RUNTIME=native"},
+		{check: "addresses", name: "a VPN", files: map[string]string{"proc/net/route": route + vpn}, host: withEngine(nil), severity: Blocks, evidence: "198.18.0.0/16 over tun3", fix: "RUNTIME=native"},
 		{check: "addresses", name: "a VPN, native", files: map[string]string{"proc/net/route": route + vpn}, severity: Clean},
 		{check: "addresses", name: "the lab's own", files: map[string]string{"proc/net/route": route + ownNet}, host: withEngine(map[string]string{"network": "br-0123456789ab\nbr-ffffffffffff"}), severity: Clean},
 
-		{check: "conntrack", name: "on the path", files: map[string]string{"proc/sys/net/bridge/bridge-nf-call-iptables": "1\n"}, host: withEngine(nil), severity: Note, mend: "bridge-nf-call-iptables=0"},
+		{check: "conntrack", name: "on the path", files: map[string]string{"proc/sys/net/bridge/bridge-nf-call-iptables": "1\n"}, host: withEngine(nil), severity: Note, fix: "bridge-nf-call-iptables=0"},
 		{check: "conntrack", name: "full", files: map[string]string{"proc/sys/net/bridge/bridge-nf-call-iptables": "1\n", "proc/sys/net/netfilter/nf_conntrack_count": "64000\n", "proc/sys/net/netfilter/nf_conntrack_max": "65536\n"},
 			host: withEngine(nil), severity: Distorts, evidence: "1536 more"},
 		{check: "conntrack", name: "native", files: map[string]string{"proc/sys/net/bridge/bridge-nf-call-iptables": "1\n"}, severity: Clean},
 
-		{check: "descriptors", name: "few", host: func(h *Host) { h.Descriptors = 1024 }, severity: Blocks, evidence: "1000 clients need 2100", mend: "prlimit"},
+		{check: "descriptors", name: "few", host: func(h *Host) { h.Descriptors = 1024 }, severity: Blocks, evidence: "1000 clients need 2100", fix: "prlimit"},
 		{check: "descriptors", name: "few, for few clients", given: map[string]string{"CONCURRENCY": "100"}, host: func(h *Host) { h.Descriptors = 1024 }, severity: Clean},
 
-		{check: "labs", name: "one that is up", host: havingLab(Lab{"default", true}), severity: Note, evidence: "default", mend: "make down"},
-		{check: "labs", name: "one that crashed", host: havingLab(Lab{"default", true}, Lab{"bench", false}), severity: Distorts, evidence: "lab bench is there in part", mend: "make down"},
+		{check: "labs", name: "one that is up", host: havingLab(Lab{"default", true}), severity: Note, evidence: "default", fix: "make down"},
+		{check: "labs", name: "one that crashed", host: havingLab(Lab{"default", true}, Lab{"bench", false}), severity: Distorts, evidence: "lab bench is there in part", fix: "make down"},
 
 		{check: "link agent", name: "one that runs", host: shapes(true), severity: Note, evidence: "shapes eth1"},
-		{check: "link agent", name: "one that was killed", host: shapes(false), severity: Distorts, evidence: "left its link on eth1", mend: "netem-agent --restore"},
+		{check: "link agent", name: "one that was killed", host: shapes(false), severity: Distorts, evidence: "left its link on eth1", fix: "netem-agent --restore"},
 
-		{check: "cpus", name: "two", host: func(h *Host) { h.CPUs = 2 }, severity: Distorts, evidence: "2 CPUs", mend: "4 CPUs"},
-		{check: "governor", name: "one CPU", files: map[string]string{"sys/devices/system/cpu/cpu3/cpufreq/scaling_governor": "powersave\n"}, severity: Distorts, evidence: "1 of 8 CPUs have the frequency governor powersave", mend: "echo performance"},
+		{check: "cpus", name: "two", host: func(h *Host) { h.CPUs = 2 }, severity: Distorts, evidence: "2 CPUs", fix: "4 CPUs"},
+		{check: "governor", name: "one CPU", files: map[string]string{"sys/devices/system/cpu/cpu3/cpufreq/scaling_governor": "powersave\n"}, severity: Distorts, evidence: "1 of 8 CPUs have the frequency governor powersave", fix: "echo performance"},
 		{check: "clock source", name: "hpet", files: map[string]string{"sys/devices/system/clocksource/clocksource0/current_clocksource": "hpet\n"}, severity: Distorts, evidence: "hpet",
-			mend: "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource"},
+			fix: "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource"},
 		{check: "clock source", name: "nothing better", files: map[string]string{"sys/devices/system/clocksource/clocksource0/current_clocksource": "acpi_pm\n", "sys/devices/system/clocksource/clocksource0/available_clocksource": "acpi_pm\n"},
-			severity: Distorts, mend: "hypervisor"},
+			severity: Distorts, fix: "hypervisor"},
 
 		{check: "steal", name: "2 %", pause: map[string]string{"proc/stat": "cpu  100000 0 100000 8000784 0 0 0 16 0 0\n"}, severity: Distorts, evidence: "2.0 %"},
 		{check: "steal", name: "none of this second", files: map[string]string{"proc/stat": "cpu  100000 0 100000 8000000 0 0 0 90000 0 0\n"}, pause: map[string]string{"proc/stat": "cpu  100000 0 100000 8000800 0 0 0 90000 0 0\n"}, severity: Clean},
@@ -175,20 +175,20 @@ func TestChecks(t *testing.T) {
 			evidence: "12 % of all CPUs busy just now: backup 10 %"},
 		{check: "load", name: "an idle machine", pause: map[string]string{"proc/stat": "cpu  100010 0 100010 8000780 0 0 0 0 0 0\n"}, severity: Clean},
 
-		{check: "memory", name: "a dataset of 128 GiB", given: map[string]string{"PIECES": "2", "PIECE_SIZE": "32GiB"}, severity: Distorts, evidence: "57.2 GiB of memory are available; the dataset wants 127.5", mend: "PIECES=1"},
+		{check: "memory", name: "a dataset of 128 GiB", given: map[string]string{"PIECES": "2", "PIECE_SIZE": "32GiB"}, severity: Distorts, evidence: "57.2 GiB of memory are available; the dataset wants 127.5", fix: "PIECES=1"},
 		{check: "memory", name: "sockets that may have it all", files: map[string]string{"proc/sys/net/ipv4/tcp_mem": "1 2 14000000\n"}, severity: Distorts, evidence: "sockets up to 53.4"},
-		{check: "swap", name: "used", files: map[string]string{"proc/meminfo": "MemAvailable:   60000000 kB\nSwapTotal:       8388608 kB\nSwapFree:        7340032 kB\n"}, severity: Distorts, evidence: "1.00 GiB", mend: "swapoff"},
+		{check: "swap", name: "used", files: map[string]string{"proc/meminfo": "MemAvailable:   60000000 kB\nSwapTotal:       8388608 kB\nSwapFree:        7340032 kB\n"}, severity: Distorts, evidence: "1.00 GiB", fix: "swapoff"},
 		{check: "swap", name: "not told", files: map[string]string{"proc/meminfo": ""}, severity: Unknown},
-		{check: "huge pages", name: "always", files: map[string]string{"sys/kernel/mm/transparent_hugepage/enabled": "[always] madvise never\n"}, severity: Note, mend: "echo madvise"},
-		{check: "page reporting", name: "offered", files: map[string]string{"sys/bus/virtio/drivers/virtio_balloon/virtio3/features": "01100100000000000000000000000000\n"}, severity: Note, mend: "free-page-reporting=off"},
-		{check: "damon", name: "reclaims", files: map[string]string{"sys/module/damon_reclaim/parameters/enabled": "Y\n"}, severity: Distorts, mend: "echo N"},
+		{check: "huge pages", name: "always", files: map[string]string{"sys/kernel/mm/transparent_hugepage/enabled": "[always] madvise never\n"}, severity: Note, fix: "echo madvise"},
+		{check: "page reporting", name: "offered", files: map[string]string{"sys/bus/virtio/drivers/virtio_balloon/virtio3/features": "01100100000000000000000000000000\n"}, severity: Note, fix: "free-page-reporting=off"},
+		{check: "damon", name: "reclaims", files: map[string]string{"sys/module/damon_reclaim/parameters/enabled": "Y\n"}, severity: Distorts, fix: "echo N"},
 
 		{check: "disk", name: "warm", host: func(h *Host) { h.ReadSpeed = func(string) (float64, error) { panic("it is read") } }, severity: Clean},
 		{check: "disk", name: "tmpfs", given: cold, files: map[string]string{"proc/self/mountinfo": "21 1 0:40 / / rw - tmpfs tmpfs rw\n"}, severity: Blocks, evidence: "cannot be made cold"},
-		{check: "disk", name: "zfs", given: cold, files: map[string]string{"proc/self/mountinfo": "21 1 0:40 / / rw - zfs tank rw\n"}, severity: Distorts, evidence: "ARC", mend: "primarycache"},
+		{check: "disk", name: "zfs", given: cold, files: map[string]string{"proc/self/mountinfo": "21 1 0:40 / / rw - zfs tank rw\n"}, severity: Distorts, evidence: "ARC", fix: "primarycache"},
 		{check: "disk", name: "no dataset yet", given: cold, severity: Unknown, evidence: "make bench makes it"},
 		{check: "disk", name: "a dataset", given: cold, host: hasDataset(2e9), severity: Clean},
-		{check: "disk", name: "a slow disk", given: cold, host: hasDataset(150e6), severity: Distorts, evidence: "1200 Mbit/s, and the fastest link carries 9564", mend: "LINKS=1gbit/40ms"},
+		{check: "disk", name: "a slow disk", given: cold, host: hasDataset(150e6), severity: Distorts, evidence: "1200 Mbit/s, and the fastest link carries 9564", fix: "LINKS=1gbit/40ms"},
 	} {
 		t.Run(c.check+"/"+c.name, func(t *testing.T) {
 			h := soundHost(t, c.given)
@@ -199,11 +199,11 @@ func TestChecks(t *testing.T) {
 			}
 			i := slices.IndexFunc(checks, func(k check) bool { return k.name == c.check })
 			got := checks[i].examine(h)
-			if got.Severity != c.severity || !strings.Contains(got.Evidence, c.evidence) || !strings.Contains(got.Mend, c.mend) {
-				t.Errorf("got  %+v\nwant {Severity:%d Evidence:...%s... Mend:...%s...}", got, c.severity, c.evidence, c.mend)
+			if got.Severity != c.severity || !strings.Contains(got.Evidence, c.evidence) || !strings.Contains(got.Fix, c.fix) {
+				t.Errorf("got  %+v\nwant {Severity:%d Evidence:...%s... Fix:...%s...}", got, c.severity, c.evidence, c.fix)
 			}
-			if got.Severity == Blocks && got.Mend == "" {
-				t.Error("it blocks, and there is no mend")
+			if got.Severity == Blocks && got.Fix == "" {
+				t.Error("it blocks, and there is no fix")
 			}
 		})
 	}
@@ -244,11 +244,11 @@ func TestFindingsAreToldTheWorstFirst(t *testing.T) {
 	var text strings.Builder
 	err := Write(&text, []Finding{
 		{Check: "quiet"}, {Check: "small", Severity: Note, Evidence: "it is small"}, {Check: "silent"},
-		{Check: "dark", Severity: Unknown, Evidence: "too dark"}, {Check: "bad", Severity: Blocks, Evidence: "it is bad", Mend: "mend it"},
+		{Check: "dark", Severity: Unknown, Evidence: "too dark"}, {Check: "bad", Severity: Blocks, Evidence: "it is bad", Fix: "fix it"},
 		{Check: "odd", Severity: Distorts, Evidence: "it is odd"},
 	})
 	want := `BLOCKS    bad: it is bad
-            -> mend it
+            -> fix it
 DISTORTS  odd: it is odd
 note      small: it is small
 unknown   dark: too dark

@@ -31,7 +31,7 @@ func memory(h *Host) Finding {
 		return Finding{}
 	}
 	return Finding{Severity: Distorts, Evidence: fmt.Sprintf("%.1f GiB of memory are available; the dataset wants %.1f to stay in the page cache, and sockets up to %.1f (net.ipv4.tcp_mem): cells will read the disk",
-		float64(*mem.MemAvailableBytes)/gib, dataset/gib, sockets/gib), Mend: "end what takes memory, or fewer pieces: make bench PIECES=1"}
+		float64(*mem.MemAvailableBytes)/gib, dataset/gib, sockets/gib), Fix: "end what takes memory, or fewer pieces: make bench PIECES=1"}
 }
 
 func swap(h *Host) Finding {
@@ -47,7 +47,7 @@ func swap(h *Host) Finding {
 	if used == 0 {
 		return Finding{}
 	}
-	return Finding{Severity: Distorts, Evidence: fmt.Sprintf("%.2f GiB are swapped out: who needs them waits for the disk", float64(used)/gib), Mend: "sudo swapoff -a && sudo swapon -a"}
+	return Finding{Severity: Distorts, Evidence: fmt.Sprintf("%.2f GiB are swapped out: who needs them waits for the disk", float64(used)/gib), Fix: "sudo swapoff -a && sudo swapon -a"}
 }
 
 func hugePages(h *Host) Finding {
@@ -56,7 +56,7 @@ func hugePages(h *Host) Finding {
 		return Finding{}
 	}
 	return Finding{Severity: Note, Evidence: "transparent huge pages are always on: a program's memory grows by 2 MiB at a time, and server memory looks larger than what is used",
-		Mend: "echo madvise | sudo tee " + file}
+		Fix: "echo madvise | sudo tee " + file}
 }
 
 // reporting is the bit by which a balloon device offers to tell the hypervisor
@@ -67,7 +67,7 @@ func pageReporting(h *Host) Finding {
 	for _, file := range h.glob("sys/bus/virtio/drivers/virtio_balloon/virtio*/features") {
 		if bits := h.read(file); len(bits) > reporting && bits[reporting] == '1' {
 			return Finding{Severity: Note, Evidence: "the hypervisor takes pages back as soon as they are free, and each costs a fault there when it is used again: a first cell, and memory that grows, are slower",
-				Mend: "start the machine without it (QEMU: -device virtio-balloon,free-page-reporting=off), or compare with REPEAT=2 or more"}
+				Fix: "start the machine without it (QEMU: -device virtio-balloon,free-page-reporting=off), or compare with REPEAT=2 or more"}
 		}
 	}
 	return Finding{}
@@ -78,5 +78,5 @@ func damon(h *Host) Finding {
 		return Finding{}
 	}
 	return Finding{Severity: Distorts, Evidence: "the kernel evicts memory that was not used for a while (damon_reclaim), and so the dataset from the page cache",
-		Mend: "echo N | sudo tee /sys/module/damon_reclaim/parameters/enabled"}
+		Fix: "echo N | sudo tee /sys/module/damon_reclaim/parameters/enabled"}
 }

@@ -25,14 +25,14 @@ func congestionControl(h *Host) Finding {
 	case len(available) == 0:
 		return Finding{Severity: Unknown, Evidence: "the kernel does not say which congestion controls it has"}
 	case !slices.Contains(available, wanted):
-		return Finding{Severity: Blocks, Evidence: fmt.Sprintf("the kernel has %s, and the lab runs %s", strings.Join(available, ", "), wanted), Mend: "modprobe tcp_" + wanted}
+		return Finding{Severity: Blocks, Evidence: fmt.Sprintf("the kernel has %s, and the lab runs %s", strings.Join(available, ", "), wanted), Fix: "modprobe tcp_" + wanted}
 	case slices.Contains(allowed, wanted):
 		return Finding{}
 	}
 	f := Finding{Severity: Note, Evidence: fmt.Sprintf("the host allows %s; the lab runs %s, and has the host allow it for as long as it takes to choose it", strings.Join(allowed, ", "), wanted)}
 	if h.UID != 0 {
 		f = Finding{Severity: Blocks, Evidence: fmt.Sprintf("the host allows %s, and the lab runs %s", strings.Join(allowed, ", "), wanted),
-			Mend: fmt.Sprintf("sudo sysctl -w %s='%s %s'", setting, strings.Join(allowed, " "), wanted)}
+			Fix: fmt.Sprintf("sudo sysctl -w %s='%s %s'", setting, strings.Join(allowed, " "), wanted)}
 	}
 	return f
 }
@@ -48,7 +48,7 @@ func ports(h *Host) Finding {
 	if h.native() {
 		if _, yes := taken[h.PrometheusPort]; yes && h.PrometheusPort != 0 {
 			return Finding{Severity: Note, Evidence: fmt.Sprintf("127.0.0.1:%d is taken: the lab's Prometheus takes another port, and says which", h.PrometheusPort),
-				Mend: "make bench PROMETHEUS_PORT=<a free one>"}
+				Fix: "make bench PROMETHEUS_PORT=<a free one>"}
 		}
 		return Finding{}
 	}
@@ -56,7 +56,7 @@ func ports(h *Host) Finding {
 	own, _ := h.Run("docker", "ps", "--filter", ownContainers, "--format", "{{.Ports}}")
 	for port, variable := range taken {
 		if !strings.Contains(own, fmt.Sprintf(":%d->", port)) {
-			return Finding{Severity: Blocks, Evidence: fmt.Sprintf("port %d of 127.0.0.1 is taken", port), Mend: fmt.Sprintf("make bench %s=<a free one>", variable)}
+			return Finding{Severity: Blocks, Evidence: fmt.Sprintf("port %d of 127.0.0.1 is taken", port), Fix: fmt.Sprintf("make bench %s=<a free one>", variable)}
 		}
 	}
 	return Finding{}
@@ -100,7 +100,7 @@ func addresses(h *Host) Finding {
 			continue
 		}
 		return Finding{Severity: Blocks, Evidence: fmt.Sprintf("the host has a route to %s over %s, and the lab's addresses are in %s", route, r.Iface, labRange),
-			Mend: fmt.Sprintf("take %s down (a VPN?), or make bench RUNTIME=native", r.Iface)}
+			Fix: fmt.Sprintf("take %s down (a VPN?), or make bench RUNTIME=native", r.Iface)}
 	}
 	return Finding{}
 }
@@ -119,13 +119,13 @@ func conntrack(h *Host) Finding {
 	if h.native() || h.read("proc/sys/net/bridge/bridge-nf-call-iptables") != "1" {
 		return Finding{}
 	}
-	const mend = "sudo sysctl -w net.bridge.bridge-nf-call-iptables=0"
+	const fix = "sudo sysctl -w net.bridge.bridge-nf-call-iptables=0"
 	count, _ := strconv.Atoi(h.read("proc/sys/net/netfilter/nf_conntrack_count"))
 	most, _ := strconv.Atoi(h.read("proc/sys/net/netfilter/nf_conntrack_max"))
 	if free := most - count; most > 0 && free < 2*h.Settings.Clients() {
-		return Finding{Severity: Distorts, Evidence: fmt.Sprintf("packets between containers pass the host's conntrack, which has room for %d more connections: further ones are dropped", free), Mend: mend}
+		return Finding{Severity: Distorts, Evidence: fmt.Sprintf("packets between containers pass the host's conntrack, which has room for %d more connections: further ones are dropped", free), Fix: fix}
 	}
-	return Finding{Severity: Note, Evidence: "packets between containers pass the host's netfilter rules, which costs CPU time for each", Mend: mend}
+	return Finding{Severity: Note, Evidence: "packets between containers pass the host's netfilter rules, which costs CPU time for each", Fix: fix}
 }
 
 // descriptors checks that k6 and each server may hold the connections. Containers
@@ -136,7 +136,7 @@ func descriptors(h *Host) Finding {
 		return Finding{}
 	}
 	return Finding{Severity: Blocks, Evidence: fmt.Sprintf("a process may have %d descriptors (ulimit -Hn), and %d clients need %d", h.Descriptors, h.Settings.Clients(), need),
-		Mend: fmt.Sprintf("sudo prlimit --pid $$ --nofile=%d", need)}
+		Fix: fmt.Sprintf("sudo prlimit --pid $$ --nofile=%d", need)}
 }
 
 func labs(h *Host) Finding {
@@ -149,7 +149,7 @@ func labs(h *Host) Finding {
 	}
 	var worst Finding
 	for _, l := range there {
-		f := Finding{Severity: Note, Evidence: fmt.Sprintf("lab %s is up", l.Name), Mend: "sudo make down"}
+		f := Finding{Severity: Note, Evidence: fmt.Sprintf("lab %s is up", l.Name), Fix: "sudo make down"}
 		if !l.Whole {
 			f.Severity, f.Evidence = Distorts, fmt.Sprintf("lab %s is there in part, as a crash leaves it: what still runs of it takes its share", l.Name)
 		}
@@ -176,5 +176,5 @@ func linkAgent(h *Host) Finding {
 		return Finding{Severity: Note, Evidence: "a link agent shapes " + strings.Join(devices, ", ")}
 	}
 	return Finding{Severity: Distorts, Evidence: "a link agent was killed, and has left its link on " + strings.Join(devices, ", "),
-		Mend: "sudo bin/netem-agent --restore"}
+		Fix: "sudo bin/netem-agent --restore"}
 }

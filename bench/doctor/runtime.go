@@ -32,7 +32,7 @@ func runtime(h *Host) Finding {
 	switch {
 	case h.Settings.Runtime == "compose" && why != "":
 		return Finding{Severity: Blocks, Evidence: "RUNTIME=compose, but " + why,
-			Mend: "install Docker with its compose plugin and start it, or make bench RUNTIME=native"}
+			Fix: "install Docker with its compose plugin and start it, or make bench RUNTIME=native"}
 	case h.Settings.Runtime == "native":
 		return Finding{Severity: Note, Evidence: "the lab is native, as asked"}
 	case why != "":
@@ -45,7 +45,7 @@ func root(h *Host) Finding {
 	if !h.native() || h.UID == 0 {
 		return Finding{}
 	}
-	return Finding{Severity: Blocks, Evidence: fmt.Sprintf("user ID %d cannot make network namespaces", h.UID), Mend: "sudo make bench"}
+	return Finding{Severity: Blocks, Evidence: fmt.Sprintf("user ID %d cannot make network namespaces", h.UID), Fix: "sudo make bench"}
 }
 
 func programs(h *Host) Finding {
@@ -59,10 +59,10 @@ func programs(h *Host) Finding {
 		}
 	}
 	if missing != nil {
-		return Finding{Severity: Blocks, Evidence: "missing: " + strings.Join(missing, ", "), Mend: "sudo scripts/setup"}
+		return Finding{Severity: Blocks, Evidence: "missing: " + strings.Join(missing, ", "), Fix: "sudo scripts/setup"}
 	}
 	if _, err := h.LookPath("prometheus"); err != nil {
-		return Finding{Severity: Note, Evidence: "prometheus is missing: a native lab has no live metrics", Mend: "sudo scripts/setup"}
+		return Finding{Severity: Note, Evidence: "prometheus is missing: a native lab has no live metrics", Fix: "sudo scripts/setup"}
 	}
 	return Finding{}
 }
@@ -73,7 +73,7 @@ func rate(h *Host) Finding {
 		return unknown(err)
 	}
 	if err := h.qdisc("tbf", "rate", "1gbit", "burst", "128kb", "limit", "1mb"); err != nil {
-		return Finding{Severity: Blocks, Evidence: "the kernel has no sch_tbf, which limits the links' rate: " + err.Error(), Mend: h.mend("sch_tbf")}
+		return Finding{Severity: Blocks, Evidence: "the kernel has no sch_tbf, which limits the links' rate: " + err.Error(), Fix: h.moduleFix("sch_tbf")}
 	}
 	return Finding{}
 }
@@ -89,9 +89,9 @@ func delay(h *Host) Finding {
 	}
 	if tun := h.Isolated("ip", "tuntap", "add", "dev", "doctor0", "mode", "tun"); tun != nil {
 		return Finding{Severity: Blocks, Evidence: fmt.Sprintf("the kernel cannot make a delay (%v), nor can the link agent (%v)", netem, tun),
-			Mend: h.mend("sch_netem") + "; or " + h.mend("tun")}
+			Fix: h.moduleFix("sch_netem") + "; or " + h.moduleFix("tun")}
 	}
-	return Finding{Severity: Note, Evidence: "the kernel has no sch_netem: the link agent makes the delay, which takes a part of a CPU", Mend: h.mend("sch_netem")}
+	return Finding{Severity: Note, Evidence: "the kernel has no sch_netem: the link agent makes the delay, which takes a part of a CPU", Fix: h.moduleFix("sch_netem")}
 }
 
 // mayTry says why it cannot be tried what qdiscs the kernel has.
@@ -112,6 +112,6 @@ func (h *Host) qdisc(params ...string) error {
 	return h.Isolated(append([]string{"tc", "qdisc", "add", "dev", "lo", "root"}, params...)...)
 }
 
-func (h *Host) mend(module string) string {
+func (h *Host) moduleFix(module string) string {
 	return host.ModuleFix(module, h.read("etc/os-release"), h.read("proc/sys/kernel/osrelease"))
 }

@@ -29,17 +29,17 @@ type Client struct {
 }
 
 // New returns the agent at a URL such as http://198.18.1.2:9100, which should
-// be on the unshaped control network; token is the agent's, empty where it wants
-// none. It connects at the first call, and never through a proxy.
+// be on the unshaped control network. token is the agent's, or empty if it needs none.
+// The client connects at the first call, and never through a proxy.
 func New(baseURL, token string) (*Client, error) {
 	u, err := url.Parse(baseURL)
 	switch {
 	case err != nil:
-		return nil, errors.New("the link agent's URL is none: want http://host:9100")
+		return nil, errors.New("the link agent's URL is not a URL: want http://host:9100")
 	case u.User != nil:
 		return nil, fmt.Errorf("the link agent's URL %s holds a password, which would be shown: put the agent's token into %s instead", u.Redacted(), TokenVariable)
 	case u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("the link agent's URL %q is none: want http://host:9100", baseURL)
+		return nil, fmt.Errorf("the link agent's URL %q is not a URL: want http://host:9100", baseURL)
 	}
 	return &Client{
 		base:  strings.TrimSuffix(baseURL, "/"),
@@ -79,11 +79,11 @@ func (c *Client) Sockets(ctx context.Context, port int) (Sockets, error) {
 	return sockets, err
 }
 
-// BlobPath returns the path and query that n bytes are served under, to measure
-// a link with: put the agent's address on the shaped network before it.
+// BlobPath returns the path and query for n bytes, with which a link is measured.
+// Prefix it with the agent's address on the shaped network.
 func BlobPath(n int64) string { return "/blob?bytes=" + strconv.FormatInt(n, 10) }
 
-// The most that is read of an answer, and of one that says what is wrong, in bytes.
+// Limits of what is read of an answer, and of an error, in bytes.
 const (
 	maxAnswer  = 16 << 20
 	maxMessage = 4 << 10

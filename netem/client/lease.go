@@ -13,24 +13,24 @@ type Renewal struct {
 	LeaseS float64 `json:"lease_s"` // from now on, in seconds; 0 ends the lease
 }
 
-// keeper renews the lease of the link that its client has set last.
+// keeper renews the lease of the link that its client set last.
 type keeper struct {
 	length time.Duration
 	mu     sync.Mutex
 	id     string // of the lease; empty before the first link
 }
 
-// renewals is how often a lease is renewed in its length.
+// renewals is how many times a lease is renewed within its length.
 const renewals = 4
 
-// releaseTimeout bounds what an agent that does not answer costs at the end: the
-// lease then runs out by itself.
+// releaseTimeout limits the wait for an agent that does not answer at the end. The
+// lease then expires by itself.
 const releaseTimeout = 5 * time.Second
 
-// Keep has every link that is set from now on last for as long as this process
-// is heard of: the agent restores its device when it has heard nothing for
-// length. The function that it returns ends that and has the device restored at
-// once. Keep is called before any other method.
+// Keep gives every link that is set from now on a lease of this length, and renews it
+// as long as this process runs. Without a renewal the agent restores its device. The
+// returned function ends the lease, which restores the device at once. Call Keep before
+// any other method.
 func (c *Client) Keep(length time.Duration) (release func()) {
 	k := &keeper{length: length}
 	c.keeper = k
@@ -45,7 +45,8 @@ func (c *Client) Keep(length time.Duration) (release func()) {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				// One that fails has three more to come; and who lost the link asks for it.
+				// Three more renewals follow one that fails. A lost link is detected by
+				// reading it.
 				c.renew(ctx, length/renewals, length)
 			}
 		}
@@ -57,7 +58,7 @@ func (c *Client) Keep(length time.Duration) (release func()) {
 	}
 }
 
-// renew has the lease that is kept last for a length from now on.
+// renew extends the lease to this length from now.
 func (c *Client) renew(ctx context.Context, patience, length time.Duration) {
 	c.keeper.mu.Lock()
 	id := c.keeper.id
@@ -71,7 +72,7 @@ func (c *Client) renew(ctx context.Context, patience, length time.Duration) {
 	_ = c.do(ctx, http.MethodPut, "/lease", Renewal{id, length.Seconds()}, &state)
 }
 
-// lease is for how long to ask for a link, 0 for as long as it is not changed.
+// lease is the length of the lease to request, 0 for a link that stays.
 func (k *keeper) lease() time.Duration {
 	if k == nil {
 		return 0
@@ -79,7 +80,7 @@ func (k *keeper) lease() time.Duration {
 	return k.length
 }
 
-// hold takes over the lease of a link that was set.
+// hold stores the lease of a link that was set.
 func (k *keeper) hold(id string) {
 	if k == nil {
 		return

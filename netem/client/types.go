@@ -69,17 +69,17 @@ type Stats struct {
 	DelayLine    *DelayLine `json:"delay_line,omitempty"` // userspace backend with a delay only
 }
 
-// HeldAfter is how late a packet of the delay line is when TCP has taken it for
-// lost: its least timeout, as a power of two in microseconds.
+// HeldAfter is the lateness from which TCP takes a packet of the delay line for lost:
+// its minimum timeout, as a power of two in microseconds.
 const HeldAfter = 1 << 18 * time.Microsecond
 
 // DelayLine is how well the user-space delay line keeps its deadlines.
 type DelayLine struct {
 	Packets int64 `json:"packets"` // sent on
-	Dropped int64 `json:"dropped"` // for want of memory, or before it came to read them
-	// Shed are acknowledgements left out because they were late by more than
-	// 5 ms, and a later one of the connection that said the same was sent in their
-	// place: this machine's CPUs are too full for the link.
+	Dropped int64 `json:"dropped"` // for lack of memory, or before it read them
+	// Shed are acknowledgements that were dropped because they were more than 5 ms
+	// late and a later one of the same connection repeats them. The CPUs of this
+	// machine are then too busy for the link.
 	Shed   int64 `json:"shed"`
 	Queued int64 `json:"queued"` // held now
 	// Late are packets sent on more than 1 ms (1.024) after their time.
@@ -151,10 +151,11 @@ type Sockets struct {
 	SentBytes              int64   `json:"sent_bytes"` // payload, retransmissions included
 	RetransmittedBytes     int64   `json:"retransmitted_bytes"`
 	RTTMs                  float64 `json:"rtt_ms"` // median of the smoothed round trips
-	// OldestUnackedMs is the longest that one of them, with bytes under way, has
-	// heard no acknowledgement and sent nothing new. Stalled are those of which that is
-	// longer than three of their least round trips, what their bytes under way take at
-	// an even share of the link's rate, and 200 ms, before which TCP itself does nothing.
+	// OldestUnackedMs is the longest time for which one of them, with bytes in flight,
+	// has received no acknowledgement and sent nothing new. Stalled is the number of
+	// connections for which this exceeds 200 ms, TCP's minimum timeout, and also three
+	// of their minimum round trips plus the time that their bytes in flight take at an
+	// even share of the link's rate.
 	OldestUnackedMs float64 `json:"oldest_unacked_ms"`
 	Stalled         int     `json:"stalled"`
 }
