@@ -35,8 +35,3 @@ func (c commands) output(argv ...string) (string, error) {
 	}
 	return stdout.String(), nil
 }
-
-// in runs argv in a network namespace.
-func (c commands) in(namespace string, argv ...string) error {
-	return c.run(append([]string{"ip", "netns", "exec", namespace}, argv...)...)
-}

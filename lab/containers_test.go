@@ -21,10 +21,11 @@ func TestContainersAreThisLab(t *testing.T) {
 			t.Errorf("docker-compose.yml has no %q: %s", text, what)
 		}
 	}
-	for _, setting := range append(tcpSettings, "net.ipv4.tcp_congestion_control="+CongestionControl) {
+	for _, setting := range tcpSettings {
 		name, value, _ := strings.Cut(setting, "=")
 		want("\n  "+name+": "+value+"\n", "the native lab sets it")
 	}
+	want("ip route show "+shapedNetwork+") congctl "+congestionControl, "the native lab's servers run it")
 	for _, v := range settings.Describe() {
 		want("\n  "+v.Name+":", "a variable that does not reach the runner")
 	}

@@ -28,7 +28,7 @@ const (
 	serverShaped  = "198.18.0.2"
 	clientControl = "198.18.1.1"
 	serverControl = "198.18.1.2"
-	prefixLength  = "/24"
+	shapedNetwork = "198.18.0.0/24"
 
 	nginxPort      = 8080
 	gatewayPort    = 7777

@@ -1,13 +1,5 @@
 package lab
 
-import (
-	"fmt"
-	"os"
-	"slices"
-	"strings"
-	"syscall"
-)
-
 // tcpSettings are set in both namespaces. The buffers hold twice the
 // bandwidth-delay product of 10 Gbit/s and 40 ms (50 MB): with the default
 // 6 MiB of tcp_rmem a single flow got 0.93 Gbit/s of that (docs/TUNING.md).
@@ -24,81 +16,39 @@ var tcpSettings = []string{
 	"net.ipv4.tcp_tw_reuse=1",
 }
 
-// CongestionControl is the lab's, at both ends of the link, and what nearly
-// every server on the internet runs; bbr without the fq qdisc paces each socket
-// with timers (128 flows over 10 Gbit/s got 8.86 Gbit/s with it, 9.77 with cubic).
-const CongestionControl = "cubic"
+// congestionControl is the lab's, and what nearly every server on the internet runs.
+// bbr without the fq qdisc paces each socket with timers: 128 flows over 10 Gbit/s
+// got 8.86 Gbit/s with it, 9.77 with cubic. It is a property of the route: a
+// namespace's own sysctl takes only what the host allows.
+const congestionControl = "cubic"
 
 // build makes both namespaces and joins them.
 func (l Lab) build(c commands) error {
-	server, client := l.ServerNamespace(), l.ClientNamespace()
-	for _, ns := range []string{server, client} {
-		if err := c.run("ip", "netns", "add", ns); err != nil {
-			return err
-		}
-		if err := c.run("ip", "-n", ns, "link", "set", "lo", "up"); err != nil {
-			return err
-		}
+	ends := []struct{ namespace, shaped, control string }{
+		{l.ServerNamespace(), serverShaped, serverControl},
+		{l.ClientNamespace(), clientShaped, clientControl},
 	}
-	for _, pair := range []struct{ device, serverAddress, clientAddress string }{
-		{shapedDevice, serverShaped, clientShaped},
-		{controlDevice, serverControl, clientControl},
-	} {
-		for _, argv := range [][]string{
-			{"link", "add", "name", pair.device, "netns", server, "type", "veth", "peer", "name", pair.device, "netns", client},
-			{"-n", server, "addr", "add", pair.serverAddress + prefixLength, "dev", pair.device},
-			{"-n", client, "addr", "add", pair.clientAddress + prefixLength, "dev", pair.device},
-			{"-n", server, "link", "set", pair.device, "up"},
-			{"-n", client, "link", "set", pair.device, "up"},
-		} {
-			if err := c.run(append([]string{"ip"}, argv...)...); err != nil {
-				return err
-			}
-		}
+	var argvs [][]string
+	ip := func(argv ...string) { argvs = append(argvs, append([]string{"ip"}, argv...)) }
+	for _, end := range ends {
+		ip("netns", "add", end.namespace)
+		ip("-n", end.namespace, "link", "set", "lo", "up")
 	}
-	for _, ns := range []string{server, client} {
+	for _, device := range []string{shapedDevice, controlDevice} {
+		ip("link", "add", "name", device, "netns", ends[0].namespace, "type", "veth", "peer", "name", device, "netns", ends[1].namespace)
+	}
+	for _, end := range ends {
+		for device, address := range map[string]string{shapedDevice: end.shaped, controlDevice: end.control} {
+			ip("-n", end.namespace, "addr", "add", address+"/24", "dev", device)
+			ip("-n", end.namespace, "link", "set", device, "up")
+		}
+		ip("-n", end.namespace, "route", "change", shapedNetwork, "dev", shapedDevice, "src", end.shaped, "congctl", congestionControl)
 		for _, setting := range tcpSettings {
-			if err := c.in(ns, "sysctl", "-qw", setting); err != nil {
-				return err
-			}
+			ip("netns", "exec", end.namespace, "sysctl", "-qw", setting)
 		}
 	}
-	return l.setCongestionControl(c)
-}
-
-const allowedCongestionControl = "net.ipv4.tcp_allowed_congestion_control"
-
-// setCongestionControl sets it in both namespaces. A namespace may only choose
-// from what the host allows, so the host's list is widened for the moment of
-// the choice, and put back. Labs that start at the same time do so one by one:
-// each would put back the list of the other.
-func (l Lab) setCongestionControl(c commands) (err error) {
-	labs, err := os.Open(runDir)
-	if err != nil {
-		return err
-	}
-	defer labs.Close()
-	if err := syscall.Flock(int(labs.Fd()), syscall.LOCK_EX); err != nil {
-		return fmt.Errorf("lock %s, to choose the congestion control: %w", runDir, err)
-	}
-	data, err := os.ReadFile("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
-	if err != nil {
-		return err
-	}
-	allowed := strings.Fields(string(data))
-	if !slices.Contains(allowed, CongestionControl) {
-		before := strings.Join(allowed, " ")
-		if err := c.run("sysctl", "-qw", allowedCongestionControl+"="+before+" "+CongestionControl); err != nil {
-			return fmt.Errorf("the kernel has no %s congestion control: %w", CongestionControl, err)
-		}
-		defer func() {
-			if restored := c.run("sysctl", "-qw", allowedCongestionControl+"="+before); err == nil {
-				err = restored
-			}
-		}()
-	}
-	for _, ns := range []string{l.ServerNamespace(), l.ClientNamespace()} {
-		if err := c.in(ns, "sysctl", "-qw", "net.ipv4.tcp_congestion_control="+CongestionControl); err != nil {
+	for _, argv := range argvs {
+		if err := c.run(argv...); err != nil {
 			return err
 		}
 	}

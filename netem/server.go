@@ -1,10 +1,12 @@
 package netem
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"slices"
 	"strconv"
@@ -14,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"piecebench/host"
 	"piecebench/netem/client"
 	"piecebench/netem/link"
 )
@@ -70,7 +73,10 @@ func Handler(a *Agent, ports []int, further ...prometheus.Collector) (http.Handl
 	})
 	mux.Handle("GET /blob", blob)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}))
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
+		if conn, ok := r.Context().Value(connectionKey{}).(net.Conn); ok {
+			w.Header().Set(client.CongestionControlHeader, host.CongestionControl(conn))
+		}
 		if err := a.Healthy(); err != nil {
 			fail(w, err)
 			return
@@ -78,6 +84,14 @@ func Handler(a *Agent, ports []int, further ...prometheus.Collector) (http.Handl
 		fmt.Fprintln(w, "ok")
 	})
 	return mux, nil
+}
+
+type connectionKey struct{}
+
+// WithConnection is the ConnContext of a server of Handler: a request then knows its
+// connection.
+func WithConnection(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connectionKey{}, c)
 }
 
 // decode reads a JSON body that has no field but those of in.

@@ -41,7 +41,6 @@ var checks = []check{
 	{"programs", programs},
 	{"rate", rate},
 	{"delay", delay},
-	{"congestion control", congestionControl},
 	{"ports", ports},
 	{"addresses", addresses},
 	{"conntrack", conntrack},

@@ -132,12 +132,6 @@ func TestChecks(t *testing.T) {
 		{check: "delay", name: "no sch_netem on Ubuntu", host: lacking("netem"), files: map[string]string{"etc/os-release": "ID=ubuntu\n"}, severity: Note, fix: "apt-get install linux-modules-extra-6.1.0-9-amd64 && modprobe sch_netem"},
 		{check: "delay", name: "no sch_netem, no tun", host: lacking("netem", "tun"), severity: Blocks, evidence: "nor can the link agent", fix: "modprobe tun"},
 
-		{check: "congestion control", name: "not in the kernel", files: map[string]string{"proc/sys/net/ipv4/tcp_available_congestion_control": "reno bbr\n"}, severity: Blocks, evidence: "reno, bbr", fix: "modprobe tcp_cubic"},
-		{check: "congestion control", name: "not allowed, root", files: map[string]string{"proc/sys/net/ipv4/tcp_allowed_congestion_control": "reno bbr\n"}, severity: Note, evidence: "allows reno, bbr"},
-		{check: "congestion control", name: "not allowed", files: map[string]string{"proc/sys/net/ipv4/tcp_allowed_congestion_control": "reno bbr\n"}, host: func(h *Host) { h.UID = 1000 },
-			severity: Blocks, fix: "net.ipv4.tcp_allowed_congestion_control='reno bbr cubic'"},
-		{check: "congestion control", name: "not told", files: map[string]string{"proc/sys/net/ipv4/tcp_available_congestion_control": ""}, severity: Unknown},
-
 		{check: "ports", name: "taken, native", files: map[string]string{"proc/net/tcp": sockets + on9090}, severity: Note, evidence: "127.0.0.1:9090"},
 		{check: "ports", name: "taken, containers", files: map[string]string{"proc/net/tcp": sockets + on9090}, host: withEngine(nil), severity: Blocks, evidence: "9090", fix: "PROMETHEUS_PORT="},
 		{check: "ports", name: "taken by our own", files: map[string]string{"proc/net/tcp": sockets + on9090}, host: withEngine(map[string]string{"ps": "127.0.0.1:9090->9090/tcp"}), severity: Clean},

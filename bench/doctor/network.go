@@ -11,31 +11,7 @@ import (
 
 	"piecebench/bench/plan"
 	"piecebench/host"
-	"piecebench/lab"
 )
-
-// congestionControl checks that both ends of the link may use the lab's. A
-// namespace may choose only from what the host allows.
-func congestionControl(h *Host) Finding {
-	const setting = "net.ipv4.tcp_allowed_congestion_control"
-	available := strings.Fields(h.read("proc/sys/net/ipv4/tcp_available_congestion_control"))
-	allowed := strings.Fields(h.read("proc/sys/net/ipv4/tcp_allowed_congestion_control"))
-	wanted := lab.CongestionControl
-	switch {
-	case len(available) == 0:
-		return Finding{Severity: Unknown, Evidence: "the kernel does not say which congestion controls it has"}
-	case !slices.Contains(available, wanted):
-		return Finding{Severity: Blocks, Evidence: fmt.Sprintf("the kernel has %s, and the lab runs %s", strings.Join(available, ", "), wanted), Fix: "modprobe tcp_" + wanted}
-	case slices.Contains(allowed, wanted):
-		return Finding{}
-	}
-	f := Finding{Severity: Note, Evidence: fmt.Sprintf("the host allows %s; the lab runs %s, and has the host allow it for as long as it takes to choose it", strings.Join(allowed, ", "), wanted)}
-	if h.UID != 0 {
-		f = Finding{Severity: Blocks, Evidence: fmt.Sprintf("the host allows %s, and the lab runs %s", strings.Join(allowed, ", "), wanted),
-			Fix: fmt.Sprintf("sudo sysctl -w %s='%s %s'", setting, strings.Join(allowed, " "), wanted)}
-	}
-	return f
-}
 
 // ports checks those that the lab takes on the host's loopback.
 func ports(h *Host) Finding {

@@ -18,6 +18,7 @@ type Parts struct {
 	K6       string   // path of the k6 binary; the lab's own programs are beside it, if they are here
 	Manifest string   // path of the dataset's pieces.json
 	Servers  []string // URLs of what is measured; they are not contacted
+	Agent    string   // URL of the link agent through the link; empty without one
 }
 
 // Collect returns the fingerprint as seen from the clients' end of the link,
@@ -27,6 +28,9 @@ func Collect(p Parts) map[string]string {
 	f.machine()
 	f.sysctls()
 	f.network(p.Servers)
+	if p.Agent != "" {
+		f.congestionControl(p.Agent)
+	}
 	f.data(p.Manifest)
 	f.versions(p.K6)
 	return f.values

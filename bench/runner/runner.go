@@ -212,7 +212,7 @@ func (r *sweep) empty() bool {
 
 // parts are what the fingerprint describes.
 func (r *sweep) parts() fingerprint.Parts {
-	p := fingerprint.Parts{K6: r.options.K6, Manifest: r.options.Manifest}
+	p := fingerprint.Parts{K6: r.options.K6, Manifest: r.options.Manifest, Agent: r.options.Shaped}
 	for _, t := range r.settings.Targets {
 		p.Servers = append(p.Servers, t.URL)
 	}

@@ -5,6 +5,7 @@
 package series
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -74,7 +75,7 @@ func ofRun(run *result.Run, now time.Time) []*prompb.TimeSeries {
 		"runtime":    run.Settings["RUNTIME"],
 		"kernel":     run.Fingerprint["kernel"],
 		"cpus":       run.Fingerprint["cpus"],
-		"congestion": run.Fingerprint["net.ipv4.tcp_congestion_control"],
+		"congestion": cmp.Or(run.Fingerprint["congestion control of the servers"], run.Fingerprint["net.ipv4.tcp_congestion_control"]),
 	}
 	for _, c := range run.Calibrations {
 		if c.Backend != "" {

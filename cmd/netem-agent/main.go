@@ -112,7 +112,7 @@ func (o options) run(ctx context.Context) (err error) {
 		return err
 	}
 	guard := netem.Guard{Names: o.names, Token: token}
-	server := &http.Server{Handler: guard.Wrap(handler), ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Handler: guard.Wrap(handler), ReadHeaderTimeout: 10 * time.Second, ConnContext: netem.WithConnection}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	fmt.Fprintf(os.Stderr, "# netem-agent shapes %s, API on %s\n", o.device, listener.Addr())

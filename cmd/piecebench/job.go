@@ -127,7 +127,7 @@ func prepareCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			text, err := j.variable()
+			text, err := json.Marshal(j)
 			fmt.Printf("%s\n%s\n", j.Out, text)
 			return err
 		}}

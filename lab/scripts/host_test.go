@@ -37,7 +37,7 @@ func newHost(t *testing.T) *host {
 			t.Fatal(err)
 		}
 	}
-	for _, file := range []string{"scripts/setup", "scripts/compose", "docker-compose.yml", "docker-compose.steering.yml"} {
+	for _, file := range []string{"scripts/setup", "scripts/compose", "docker-compose.yml", "docker-compose.receive-packet-steering.yml"} {
 		data, err := os.ReadFile(filepath.Join("..", "..", file))
 		if err != nil {
 			t.Fatal(err)

@@ -38,6 +38,11 @@ const (
 	Userspace = "userspace" // a delay line on the return path
 )
 
+// CongestionControlHeader names, in the answer of GET /healthz, the congestion
+// control that the agent's end of the connection runs. The servers beside it run the
+// same, unless they choose one themselves.
+const CongestionControlHeader = "Congestion-Control"
+
 // State is the link as the kernel reports it, the answer of GET and PUT /link.
 type State struct {
 	Setting
