@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"time"
 
@@ -13,150 +14,153 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// Check runs every query of every panel, variable and annotation against the
-// Prometheus at a base URL, over the time of one run that it has whole, with
-// every link, mode and target chosen, and once for each value where a panel is
-// repeated. The error names each query that fails or returns nothing.
+// Check runs the query of every variable, annotation and panel against the
+// Prometheus at a base URL, over the time of one of its runs, with every link, mode
+// and target selected. The error names each query that fails or returns nothing.
 func Check(ctx context.Context, prometheusURL, run string) error {
 	client, err := api.NewClient(api.Config{Address: prometheusURL})
 	if err != nil {
 		return err
 	}
-	c := checker{api: prometheus.NewAPI(client), run: run}
-	if err := c.findTimes(ctx); err != nil {
+	c := checker{ctx: ctx, api: prometheus.NewAPI(client), run: run}
+	begin, err := c.edge("min(min_over_time(piecebench_cell_window_start_timestamp_seconds{run=%q}[1d]))")
+	if err != nil {
 		return err
 	}
+	if c.to, err = c.edge("max(max_over_time(piecebench_cell_window_end_timestamp_seconds{run=%q}[1d]))"); err != nil {
+		return err
+	}
+	c.from = begin.Add(-15 * time.Second) // the calibration and the warm-up
 	all, err := Load()
 	if err != nil {
 		return err
 	}
 	var problems []error
 	for _, d := range all {
-		for _, err := range c.dashboard(ctx, d) {
-			problems = append(problems, fmt.Errorf("%s: %w", d.File, err))
+		for where, err := range c.dashboard(d) {
+			problems = append(problems, fmt.Errorf("%s: %s: %w", d.File, where, err))
 		}
 	}
 	return errors.Join(problems...)
 }
 
 type checker struct {
+	ctx      context.Context
 	api      prometheus.API
 	run      string
 	from, to time.Time
 }
 
-// margin is what a person would see of a run before and after its windows: its
-// calibration and warm-up, and the last scrapes.
-const margin = 15 * time.Second
-
-// findTimes reads from the run's cells when it was.
-func (c *checker) findTimes(ctx context.Context) error {
-	for expr, into := range map[string]*time.Time{
-		fmt.Sprintf("min(min_over_time(piecebench_cell_window_start_timestamp_seconds{run=%q}[1d]))", c.run): &c.from,
-		fmt.Sprintf("max(max_over_time(piecebench_cell_window_end_timestamp_seconds{run=%q}[1d]))", c.run):   &c.to,
-	} {
-		result, _, _, err := c.api.Query(ctx, expr, time.Now())
-		if err != nil {
-			return fmt.Errorf("%s: %w", expr, err)
-		}
-		vector, _ := result.(model.Vector)
-		if len(vector) != 1 {
-			return fmt.Errorf("no finished cell of run %s in the last day: %s returns nothing", c.run, expr)
-		}
-		*into = time.UnixMilli(int64(float64(vector[0].Value) * 1000))
+// edge returns the time that a query for the run returns.
+func (c *checker) edge(format string) (time.Time, error) {
+	expr := fmt.Sprintf(format, c.run)
+	result, _, _, err := c.api.Query(c.ctx, expr, time.Now())
+	if err != nil {
+		return time.Time{}, fmt.Errorf("%s: %w", expr, err)
 	}
-	c.from, c.to = c.from.Add(-margin).Truncate(time.Second), c.to.Add(time.Second)
-	return nil
+	vector, _ := result.(model.Vector)
+	if len(vector) != 1 {
+		return time.Time{}, fmt.Errorf("no finished cell of run %s in the last day: %s returns nothing", c.run, expr)
+	}
+	return time.UnixMilli(int64(float64(vector[0].Value) * 1000)), nil
 }
 
-func (c *checker) dashboard(ctx context.Context, d Dashboard) (problems []error) {
-	given := values{}
-	options := map[string][]string{}
+// dashboard returns the errors of a dashboard's queries by their place.
+func (c *checker) dashboard(d Dashboard) map[string]error {
+	problems := map[string]error{}
+	values := map[string]string{"__range": seconds(c.to.Sub(c.from))}
 	for _, v := range d.Templating.List {
-		found, err := c.options(ctx, v, given)
-		if err != nil {
-			problems = append(problems, err)
-			continue
+		if values[v.Name] = c.run; v.Multi {
+			values[v.Name] = ".+"
 		}
-		options[v.Name] = found
-		given[v.Name] = c.run
-		if v.Multi {
-			given[v.Name] = anyOf(found)
-		} else if !slices.Contains(found, c.run) {
-			problems = append(problems, fmt.Errorf("variable %s does not offer run %s, only %q", v.Name, c.run, found))
+		if err := c.variable(v, values); err != nil {
+			problems["variable "+v.Name] = err
 		}
 	}
 	for _, a := range d.Annotations.List {
 		if a.BuiltIn == 0 {
-			if err := c.query(ctx, a.Target, given); err != nil {
-				problems = append(problems, fmt.Errorf("annotation %s: %w", a.Name, err))
+			if err := c.query(a.Target, values); err != nil {
+				problems["annotation "+a.Name] = err
 			}
 		}
 	}
-	var row Panel
 	for _, p := range d.Panels {
-		if p.Type == "row" {
-			row = p
-			continue
-		}
 		for _, t := range p.Targets {
-			given.each(options, []string{row.Repeat, p.Repeat}, func(v values) {
-				if err := c.query(ctx, t, v); err != nil {
-					problems = append(problems, fmt.Errorf("panel %d, %q, query %s: %w", p.ID, p.Title, t.RefID, err))
-				}
-			})
+			if err := c.query(t, values); err != nil {
+				problems[fmt.Sprintf("panel %d, %q, query %s", p.ID, p.Title, t.RefID)] = err
+			}
 		}
 	}
 	return problems
 }
 
-// options returns the values that a variable offers.
-func (c *checker) options(ctx context.Context, v Variable, given values) ([]string, error) {
-	selector, label, err := v.labelQuery()
-	if err != nil {
-		return nil, err
-	}
-	if selector, err = given.interpolate(selector); err != nil {
-		return nil, fmt.Errorf("variable %s: %w", v.Name, err)
-	}
-	found, _, _, err := c.api.LabelValues(ctx, label, []string{selector}, c.from, c.to)
-	if err != nil {
-		return nil, fmt.Errorf("variable %s: %s: %w", v.Name, selector, err)
-	}
-	if len(found) == 0 {
-		return nil, fmt.Errorf("variable %s offers nothing: no series %s", v.Name, selector)
-	}
-	var out []string
-	for _, value := range found {
-		out = append(out, string(value))
-	}
-	return out, nil
-}
+var labelValues = regexp.MustCompile(`^label_values\((.+), *(\w+)\)$`)
 
-// query runs one query, and returns an error unless it returns a number.
-func (c *checker) query(ctx context.Context, t Target, given values) error {
-	given, step, err := given.times(t, c.to.Sub(c.from))
+// variable returns an error unless the variable offers a value.
+func (c *checker) variable(v Variable, values map[string]string) error {
+	match := labelValues.FindStringSubmatch(v.Query.Query)
+	if match == nil {
+		return fmt.Errorf("want label_values(SELECTOR, LABEL), not %q", v.Query.Query)
+	}
+	selector, err := interpolate(match[1], values)
 	if err != nil {
 		return err
 	}
-	expr, err := given.interpolate(t.Expr)
+	offered, _, _, err := c.api.LabelValues(c.ctx, match[2], []string{selector}, c.from, c.to)
+	if err == nil && (len(offered) == 0 || !v.Multi && !slices.Contains(offered, model.LabelValue(c.run))) {
+		err = fmt.Errorf("%s offers %q", v.Query.Query, offered)
+	}
+	return err
+}
+
+// The shortest step of a range query is the datasource's timeInterval, and Grafana's
+// $__rate_interval four times that.
+const scrapeInterval = 2 * time.Second
+
+// query returns an error unless a query returns a number.
+func (c *checker) query(t Target, values map[string]string) error {
+	step := scrapeInterval
+	if t.Interval != "" {
+		var err error
+		if step, err = time.ParseDuration(t.Interval); err != nil {
+			return err
+		}
+	}
+	values["__interval"], values["__rate_interval"] = seconds(step), seconds(4*step)
+	expr, err := interpolate(t.Expr, values)
 	if err != nil {
-		return fmt.Errorf("%s: %w", t.Expr, err)
+		return err
 	}
 	var result model.Value
 	if t.Instant {
-		result, _, _, err = c.api.Query(ctx, expr, c.to)
+		result, _, _, err = c.api.Query(c.ctx, expr, c.to)
 	} else {
-		result, _, _, err = c.api.QueryRange(ctx, expr, prometheus.Range{Start: c.from, End: c.to, Step: step})
+		result, _, _, err = c.api.QueryRange(c.ctx, expr, prometheus.Range{Start: c.from, End: c.to.Add(time.Second), Step: step})
+	}
+	if err == nil && !hasNumber(result) {
+		err = errors.New("no data")
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", expr, err)
-	}
-	if !hasNumber(result) {
-		return fmt.Errorf("no data: %s", expr)
+		return fmt.Errorf("%w: %s", err, expr)
 	}
 	return nil
 }
+
+// variables of Grafana; $1, $2, ... are PromQL's own.
+var variables = regexp.MustCompile(`\$\{?([a-zA-Z_]\w*)\}?`)
+
+func interpolate(expr string, values map[string]string) (string, error) {
+	var err error
+	return variables.ReplaceAllStringFunc(expr, func(found string) string {
+		value, ok := values[variables.FindStringSubmatch(found)[1]]
+		if !ok {
+			err = fmt.Errorf("no variable %s: %s", found, expr)
+		}
+		return value
+	}), err
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%ds", int(d.Seconds())) }
 
 // hasNumber says whether a panel would have something to draw.
 func hasNumber(result model.Value) bool {

@@ -1,6 +1,5 @@
-// Package dashboards holds the Grafana dashboards, and runs their queries
-// against a Prometheus as Grafana would, so that tests find a panel that would
-// stay empty.
+// Package dashboards is for tests: it runs the queries of the Grafana dashboards
+// against a Prometheus, as Grafana would, to find panels that would stay empty.
 package dashboards
 
 import (
@@ -12,7 +11,7 @@ import (
 //go:embed grafana/*.json
 var files embed.FS
 
-// Dashboard is as much of Grafana's dashboard JSON as queries need.
+// Dashboard has the parts of Grafana's dashboard JSON that queries need.
 type Dashboard struct {
 	File       string `json:"-"`
 	UID        string `json:"uid"`
@@ -49,7 +48,7 @@ type Panel struct {
 	ID         int        `json:"id"`
 	Type       string     `json:"type"`
 	Title      string     `json:"title"`
-	Repeat     string     `json:"repeat"` // a variable: the panel is there once for each of its values
+	Repeat     string     `json:"repeat"` // a variable: the panel is repeated for each of its values
 	Datasource Datasource `json:"datasource"`
 	Targets    []Target   `json:"targets"`
 }

@@ -6,8 +6,8 @@ const Number = "0.1.0"
 
 // Revision is the git commit of the build, with "-dirty" after it where the
 // checkout had changes. The Makefile and the Dockerfiles set it with -ldflags:
-// what Go notes of git by itself is lacking in an image, which is built without
-// .git, and in a checkout of somebody else's.
+// Go's own record of the commit is missing in an image, which is built without
+// .git, and in a checkout that another user owns.
 var Revision = "unknown"
 
 // String returns both, as --version prints them.
