@@ -19,6 +19,7 @@ import (
 	"piecebench/bench/runner"
 	"piecebench/bench/settings"
 	"piecebench/internal/contained"
+	"piecebench/internal/fakek6"
 	"piecebench/lab/labtest"
 	"piecebench/netem/client"
 )
@@ -27,6 +28,7 @@ import (
 var install string
 
 func TestMain(m *testing.M) {
+	fakek6.Main()
 	os.Exit(contained.Run(func() int {
 		root, err := os.MkdirTemp("", "runner-test-")
 		if err == nil {
