@@ -323,7 +323,7 @@ func TestAResumeThatFailsErasesNothing(t *testing.T) {
 		fmt.Fprintf(w, `{"backend": %q}`, client.Kernel)
 	}))
 	defer agent.Close()
-	b.options.Agent, b.options.Shaped = agent.URL, agent.URL
+	b.options.Agent = agent.URL
 	run := b.load()
 	capacity := []result.StreamsCapacity{{Streams: 8, GoodputBits: 1e9}}
 	run.Calibrations = []result.Calibration{{Link: "none", Backend: client.Kernel, CeilingBits: 1e9, Unshaped: capacity, Through: capacity}}
