@@ -2,17 +2,18 @@
 // limits, mounts, the page cache, listening sockets, and missing kernel modules.
 package host
 
-import "github.com/prometheus/procfs"
+import (
+	"github.com/prometheus/procfs"
+)
 
-// CPUTime is the CPU time of the whole machine, containers and kernel included, in
-// seconds summed over its CPUs.
+// CPUTime is the time that all CPUs of this machine have spent, in seconds, and how
+// many there are.
 type CPUTime struct {
-	CPUs int     `json:"cpus"`
-	Busy float64 `json:"busy_seconds"` // all but idle and I/O wait
-	Idle float64 `json:"idle_seconds"`
+	Busy, Idle float64
+	CPUs       int
 }
 
-// ReadCPU reads /proc/stat. The result is zero if that fails.
+// ReadCPU reads it from /proc/stat. It is zero where that cannot be read.
 func ReadCPU() CPUTime {
 	fs, err := procfs.NewDefaultFS()
 	if err != nil {
@@ -22,11 +23,6 @@ func ReadCPU() CPUTime {
 	if err != nil {
 		return CPUTime{}
 	}
-	return CPUTimeOf(stat)
-}
-
-// CPUTimeOf returns the CPU time that a reading of /proc/stat holds.
-func CPUTimeOf(stat procfs.Stat) CPUTime {
 	c := stat.CPUTotal
 	return CPUTime{
 		Busy: c.User + c.Nice + c.System + c.IRQ + c.SoftIRQ + c.Steal,

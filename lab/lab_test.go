@@ -186,6 +186,37 @@ func TestTwoLabsCoexist(t *testing.T) {
 	}
 }
 
+func TestTheHostsPacketBacklogIsRaisedUntilTheLastLabIsDown(t *testing.T) {
+	cfg := config(t)
+	packetBacklog := func() string {
+		data, err := os.ReadFile("/proc/sys/net/core/netdev_max_backlog")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	if labs, err := lab.All(); err != nil || len(labs) > 0 {
+		t.Skipf("SKIPPED: other labs are up, which have raised it: %v, %v", labs, err)
+	}
+	before := packetBacklog()
+	a, b := labtest.New(t, "a"), labtest.New(t, "b")
+	up(t, a, cfg)
+	up(t, b, cfg)
+	raised := packetBacklog()
+	if err := a.Down(); err != nil {
+		t.Fatal(err)
+	}
+	if with := packetBacklog(); with != raised || with == before {
+		t.Errorf("it is %q with two labs and %q with one, and was %q before", raised, with, before)
+	}
+	if err := b.Down(); err != nil {
+		t.Fatal(err)
+	}
+	if after := packetBacklog(); after != before {
+		t.Errorf("it is %q after the last lab, and was %q before", after, before)
+	}
+}
+
 func TestUpAfterACrashStartsAnew(t *testing.T) {
 	cfg := config(t)
 	l := labtest.New(t, "a")

@@ -52,5 +52,5 @@ func (l Lab) build(c commands) error {
 			return err
 		}
 	}
-	return nil
+	return raisePacketBacklog(c)
 }

@@ -134,7 +134,7 @@ func (l Lab) remove(c commands) error {
 	if err := os.Remove(l.statePath()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	return nil
+	return restorePacketBacklog(c)
 }
 
 // whole says whether everything that was brought up listens.

@@ -15,7 +15,6 @@ import (
 	"piecebench/bench/result"
 	"piecebench/host"
 	"piecebench/internal/plain"
-	"piecebench/internal/receive"
 )
 
 // download measures the goodput of parallel streams of one URL: streams start
@@ -32,7 +31,7 @@ func download(ctx context.Context, blob string, streams int, ramp, window time.D
 		running.Add(1)
 		go func() {
 			defer running.Done()
-			if err := stream(ctx, blob, &received); ctx.Err() == nil {
+			if err := receive(ctx, blob, &received); ctx.Err() == nil {
 				failed <- fmt.Errorf("calibration download from %s: %s", blob, plain.Error(err))
 			}
 		}()
@@ -65,9 +64,9 @@ func download(ctx context.Context, blob string, streams int, ramp, window time.D
 // maxHead is the most that a response head may take, in bytes.
 const maxHead = 64 << 10
 
-// stream asks for the blob and drops its body in the kernel until ctx ends,
+// receive asks for the blob and drops its body in the kernel until ctx ends,
 // adding what came to received. It only returns early with an error.
-func stream(ctx context.Context, blob string, received *atomic.Int64) error {
+func receive(ctx context.Context, blob string, received *atomic.Int64) error {
 	target, err := url.Parse(blob)
 	if err != nil {
 		return err
@@ -95,12 +94,8 @@ func stream(ctx context.Context, blob string, received *atomic.Int64) error {
 		return fmt.Errorf("status %s", response.Status)
 	}
 	received.Add(int64(head.Buffered()))
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		return err
-	}
 	for {
-		n, err := receive.Drop(raw, 4<<20)
+		n, err := discard(conn)
 		received.Add(int64(n))
 		if err != nil {
 			return err

@@ -19,15 +19,6 @@ const (
 
 	// batch is how many packets are read at a time.
 	batch = 256
-
-	// shedAfter is how late a pure acknowledgement is left out, if a later packet
-	// of its connection is in the line that says the same, as sch_cake's ack-filter
-	// does (RFC 3449). Where all CPUs are full, the line cannot keep up, nothing tells
-	// the senders, and the RTT was measured to grow to seconds (1000 flows at 10 Gbit/s
-	// on two cores). Of each connection at least the last one is sent, however late:
-	// without it a slow flow would wait for a timeout, the next time for a longer one,
-	// until its server gave up (400 of those flows were seen to wait at once).
-	shedAfter = 5 * time.Millisecond
 )
 
 // Line is a delay line that runs on a thread of its own.
@@ -84,6 +75,7 @@ func Start(tun, mtu int, delay time.Duration, size int) (*Line, error) {
 	go func() {
 		// Never unlocked: the thread ends with the goroutine, and its priority with it.
 		runtime.LockOSThread()
+		pin()
 		l.priority = raisePriority()
 		close(ready)
 		l.err = l.run()
@@ -152,9 +144,11 @@ type state struct {
 	*setting
 	*meters
 	ring      *ring
+	deferred  *deferred
 	overflow  []byte
 	start     time.Time
 	lastEmpty time.Duration // when the device was last seen empty
+	tried     int64         // writes
 }
 
 // run moves packets until it is told to stop. It allocates next to nothing, so
@@ -163,6 +157,7 @@ func (l *Line) run() error {
 	s := &state{
 		setting:  l.want.Load(),
 		meters:   l.meters.Load(),
+		deferred: newDeferred(),
 		overflow: make([]byte, l.mtu),
 		start:    time.Now(),
 	}
@@ -180,7 +175,7 @@ func (l *Line) run() error {
 		l.queued.Store(int64(s.ring.count))
 		switch {
 		case read == batch || !all: // there is more to do
-		case s.stop && s.ring.count == 0:
+		case s.stop && s.ring.count == 0 && s.deferred.oldest() == nil:
 			return nil
 		case read+written > 0:
 			nap()
@@ -227,34 +222,97 @@ func (l *Line) read(s *state) (int, error) {
 	return batch, nil
 }
 
-// write sends on the packets whose time has come, and reports whether that were
-// all. It ends sooner when it is time to read again: a write may carry the packet
-// through the kernel's TCP, and other packets that wait for that CPU, and was
-// seen to take two milliseconds.
+// write sends on the packets whose time has come, first those that are due first, and
+// reports whether that were all. It ends sooner when it is time to read again: a write
+// may carry the packet through the kernel's TCP, and other packets that wait for that
+// CPU, and was seen to take two milliseconds.
 func (l *Line) write(s *state) (n int, all bool) {
-	sent := 0
-	for ; s.ring.count > 0; n++ {
-		packet, arrival, unread := s.ring.front()
+	for before := s.tried; ; n++ {
 		now := time.Since(s.start)
-		late := now - arrival - s.delay
-		if late < 0 {
-			return n, true
-		}
-		if sent > 0 && now-s.lastEmpty > quantum {
+		if s.tried > before && now-s.lastEmpty > quantum {
 			return n, false
 		}
-		if late > shedAfter && pureACK(packet) && repeats(s.ring.later(), packet) {
-			s.shed.Add(1)
-		} else {
-			l.send(s, packet, late+unread)
-			sent++
+		if s.ring.count > 0 && l.deferFront(s, now) {
+			continue
 		}
-		s.ring.pop()
+		due, deferred, ok := s.next()
+		switch {
+		case !ok || due > now:
+			return n, true
+		case deferred != nil:
+			l.sendDeferred(s, deferred)
+		default:
+			l.sendFront(s, now-due)
+		}
 	}
-	return n, true
+}
+
+// next returns when the next packet is to be sent, and that packet if it is a deferred
+// one.
+func (s *state) next() (due time.Duration, deferred *waiting, ok bool) {
+	if s.ring.count > 0 {
+		_, arrival, _ := s.ring.front()
+		due, ok = arrival+s.delay, true
+	}
+	if w := s.deferred.oldest(); w != nil {
+		until := w.due + deferFor
+		if s.stop {
+			until = w.due
+		}
+		if !ok || until < due {
+			return until, w, true
+		}
+	}
+	return due, nil, ok
+}
+
+// deferFront defers the oldest packet of the ring if it is a late acknowledgement.
+func (l *Line) deferFront(s *state, now time.Duration) bool {
+	packet, arrival, unread := s.ring.front()
+	if due := arrival + s.delay; now-due <= shedAfter || !pureACK(packet) {
+		return false
+	} else if w := l.repeated(s, packet); w != nil {
+		w.set(packet, arrival, unread)
+	} else {
+		key, _ := connectionOf(packet)
+		s.deferred.add(key, packet, due, arrival, unread)
+	}
+	s.ring.pop()
+	return true
+}
+
+// sendFront sends the oldest packet of the ring.
+func (l *Line) sendFront(s *state, late time.Duration) {
+	packet, _, unread := s.ring.front()
+	if w := l.repeated(s, packet); w != nil {
+		s.deferred.forget(w)
+	}
+	l.send(s, packet, late+unread)
+	s.ring.pop()
+}
+
+// repeated returns the deferred acknowledgement that a later packet of its connection
+// repeats. One that the packet does not repeat is sent, so that order is kept.
+func (l *Line) repeated(s *state, packet []byte) *waiting {
+	key, _ := connectionOf(packet) // a packet that is no TCP is of no connection
+	w := s.deferred.of[key]
+	if w != nil && !repeats(packet, w.packet()) {
+		l.sendDeferred(s, w)
+		return nil
+	}
+	if w != nil {
+		s.shed.Add(1)
+	}
+	return w
+}
+
+func (l *Line) sendDeferred(s *state, w *waiting) {
+	l.send(s, w.packet(), time.Since(s.start)-w.arrival-s.delay+w.unread)
+	s.deferred.forget(w)
 }
 
 func (l *Line) send(s *state, packet []byte, late time.Duration) {
+	s.tried++
 	if err := l.transmit(packet); err != nil {
 		s.dropped.Add(1)
 		return
@@ -272,9 +330,8 @@ func nap() {
 func (l *Line) wait(s *state) error {
 	fds := [...]unix.PollFd{{Fd: int32(l.fd), Events: unix.POLLIN}, {Fd: int32(l.wake), Events: unix.POLLIN}}
 	var timeout *unix.Timespec
-	if s.ring.count > 0 {
-		_, arrival, _ := s.ring.front()
-		t := unix.NsecToTimespec(int64(max(arrival+s.delay-time.Since(s.start), 0)))
+	if due, _, ok := s.next(); ok {
+		t := unix.NsecToTimespec(int64(max(due-time.Since(s.start), 0)))
 		timeout = &t
 	}
 	if _, err := unix.Ppoll(fds[:], timeout, nil); err != nil && err != unix.EINTR {

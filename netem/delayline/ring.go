@@ -5,31 +5,23 @@ import (
 	"time"
 )
 
-// ring is a FIFO of packets in one preallocated buffer, which knows of each the
-// next one of its TCP connection. A packet lies in one piece behind its header,
-// so that it is read from and written to the device in place; the tail of the
-// buffer that is too short for one more is skipped.
+// ring is a FIFO of packets in one preallocated buffer. A packet lies in one
+// piece behind its header, so that it is read from and written to the device
+// in place; the tail of the buffer that is too short for one more is skipped.
 //
 // A packet takes its own length and headerSize, so an acknowledgement of 52
-// bytes takes 80 and not a whole MTU.
+// bytes takes 68 and not a whole MTU.
 type ring struct {
 	buf        []byte
 	head, tail int // next to leave, next to fill
 	wrap       int // where head continues at 0; meaningful while tail < head
 	count      int
-	newest     map[connection]int // where the last packet of each is
 }
 
-// Header: arrival (8 bytes), unread (4), length (4), where the next packet of the
-// connection is (8).
-const (
-	headerSize = 24
-	nowhere    = 1<<64 - 1
-)
+// Header: arrival (8 bytes), unread (4), length (4).
+const headerSize = 16
 
-func newRing(size int) *ring {
-	return &ring{buf: make([]byte, size), newest: make(map[connection]int)}
-}
+func newRing(size int) *ring { return &ring{buf: make([]byte, size)} }
 
 // reserve returns room for a packet of up to n bytes, or nil when the ring is full.
 func (r *ring) reserve(n int) []byte {
@@ -57,13 +49,6 @@ func (r *ring) commit(n int, arrival, unread time.Duration) {
 	binary.NativeEndian.PutUint64(header, uint64(arrival))
 	binary.NativeEndian.PutUint32(header[8:], uint32(min(unread, 1<<32-1)))
 	binary.NativeEndian.PutUint32(header[12:], uint32(n))
-	binary.NativeEndian.PutUint64(header[16:], nowhere)
-	if key, ok := connectionOf(header[headerSize : headerSize+n]); ok {
-		if before, ok := r.newest[key]; ok {
-			binary.NativeEndian.PutUint64(r.buf[before+16:], uint64(r.tail))
-		}
-		r.newest[key] = r.tail
-	}
 	r.tail += align(headerSize + n)
 	r.count++
 }
@@ -74,28 +59,15 @@ func (r *ring) front() (packet []byte, arrival, unread time.Duration) {
 		r.head = 0
 	}
 	header := r.buf[r.head:]
-	return r.at(r.head), time.Duration(binary.NativeEndian.Uint64(header)), time.Duration(binary.NativeEndian.Uint32(header[8:]))
-}
-
-func (r *ring) at(place int) []byte {
-	n := int(binary.NativeEndian.Uint32(r.buf[place+12:]))
-	return r.buf[place+headerSize : place+headerSize+n]
-}
-
-// later returns the next packet of the connection of what front returned, or nil.
-func (r *ring) later() []byte {
-	if place := binary.NativeEndian.Uint64(r.buf[r.head+16:]); place != nowhere {
-		return r.at(int(place))
-	}
-	return nil
+	n := int(binary.NativeEndian.Uint32(header[12:]))
+	return header[headerSize : headerSize+n],
+		time.Duration(binary.NativeEndian.Uint64(header)),
+		time.Duration(binary.NativeEndian.Uint32(header[8:]))
 }
 
 // pop removes what front returned.
 func (r *ring) pop() {
 	packet, _, _ := r.front()
-	if key, ok := connectionOf(packet); ok && r.later() == nil {
-		delete(r.newest, key)
-	}
 	r.head += align(headerSize + len(packet))
 	r.count--
 }

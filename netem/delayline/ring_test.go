@@ -3,7 +3,6 @@ package delayline
 import (
 	"bytes"
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
 )
@@ -77,52 +76,5 @@ func TestRingResizeKeepsTheOldest(t *testing.T) {
 			t.Fatalf("packet %d is number %d", i, packet[0])
 		}
 		smaller.pop()
-	}
-}
-
-// Through many wraps, of each packet the next one of its connection is known, and
-// of no packet that has left.
-func TestRingKnowsTheNextPacketOfAConnection(t *testing.T) {
-	random := rand.New(rand.NewPCG(3, 4))
-	r := newRing(4 << 10)
-	var want []segment
-	wraps := 0
-	for step := range uint32(100_000) {
-		if random.IntN(2) == 0 {
-			s := segment{port: uint16(random.IntN(8)), ack: step, payload: random.IntN(200)}
-			p := s.packet()
-			before := r.tail
-			if room := r.reserve(300); room != nil {
-				r.commit(copy(room, p), 0, 0)
-				want = append(want, s)
-			}
-			if r.tail < before {
-				wraps++
-			}
-		} else if len(want) > 0 {
-			first := want[0]
-			want = want[1:]
-			packet, _, _ := r.front()
-			next := slices.IndexFunc(want, func(s segment) bool { return s.port == first.port })
-			switch later := r.later(); {
-			case !bytes.Equal(packet, first.packet()):
-				t.Fatalf("another packet than %+v is the oldest", first)
-			case next < 0 && later != nil:
-				t.Fatalf("%+v is the last of its connection, and has a next one", first)
-			case next >= 0 && !bytes.Equal(later, want[next].packet()):
-				t.Fatalf("the next of %+v is not %+v", first, want[next])
-			}
-			r.pop()
-		}
-		ports := map[uint16]bool{}
-		for _, s := range want {
-			ports[s.port] = true
-		}
-		if len(r.newest) != len(ports) {
-			t.Fatalf("%d connections are known, of %d", len(r.newest), len(ports))
-		}
-	}
-	if wraps < 100 {
-		t.Fatalf("the ring wrapped %d times only", wraps)
 	}
 }

@@ -18,7 +18,7 @@ type slowLine struct {
 }
 
 func newSlowLine(delay, write time.Duration) *slowLine {
-	s := &slowLine{state: &state{setting: &setting{delay: delay}, meters: new(meters), ring: newRing(8 << 20), start: time.Now()}}
+	s := &slowLine{state: &state{setting: &setting{delay: delay}, meters: new(meters), ring: newRing(8 << 20), deferred: newDeferred(), start: time.Now()}}
 	s.Line = &Line{transmit: func(packet []byte) error {
 		time.Sleep(write)
 		s.sent = append(s.sent, name(packet))
@@ -67,7 +67,7 @@ func TestOnlyWhatALaterPacketRepeatsIsLeftOut(t *testing.T) {
 		{"later ones of its connection", ack(7, 1, 2, 3), []string{"7:3"}, false},
 		{"later ones of another connection", slices.Concat(ack(7, 1), ack(8, 2, 3)), []string{"7:1", "8:3"}, false},
 		{"none that is not late", ack(7, 1, 2, 3), []string{"7:1", "7:2", "7:3"}, true},
-		{"each in its turn", slices.Concat(ack(7, 1), ack(8, 1), ack(7, 2)), []string{"8:1", "7:2"}, false},
+		{"each in its turn", slices.Concat(ack(7, 1), ack(8, 1), ack(7, 2)), []string{"7:2", "8:1"}, false},
 		{"duplicates", ack(7, 1, 1, 1, 1, 2), []string{"7:1", "7:1", "7:1", "7:2"}, false},
 		{"a request in between", slices.Concat(ack(7, 1, 2), []segment{{port: 7, ack: 3, flags: psh, payload: 9}}, ack(7, 4, 5)), []string{"7:3", "7:5"}, false},
 		{"before a FIN", append(ack(7, 1, 2), segment{port: 7, ack: 3, flags: fin}), []string{"7:3"}, false},
@@ -92,8 +92,8 @@ func TestOnlyWhatALaterPacketRepeatsIsLeftOut(t *testing.T) {
 				if !slices.Equal(s.sent, test.want) {
 					t.Errorf("%v are sent, want %v", s.sent, test.want)
 				}
-				if s.ring.count != 0 || len(s.ring.newest) != 0 {
-					t.Errorf("%d packets and %d connections stay", s.ring.count, len(s.ring.newest))
+				if s.ring.count != 0 || len(s.deferred.of) != 0 {
+					t.Errorf("%d packets and %d connections stay", s.ring.count, len(s.deferred.of))
 				}
 				if got := s.packets.Load() + s.shed.Load(); got != int64(len(test.arrive)) {
 					t.Errorf("%d packets are counted, want %d", got, len(test.arrive))
@@ -101,6 +101,62 @@ func TestOnlyWhatALaterPacketRepeatsIsLeftOut(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A connection whose acknowledgements keep coming is never without one for longer than
+// deferFor and what the other connections take, however late the line is.
+func TestAnAcknowledgementWaitsForABoundedTimeOnly(t *testing.T) {
+	const (
+		connections = 10
+		delay       = 40 * time.Millisecond
+		write       = time.Millisecond
+		steps       = 2000 // of one acknowledgement of each connection, 1 ms apart
+	)
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlowLine(delay, write)
+		var last, longest [connections]time.Duration
+		transmit := s.transmit
+		s.transmit = func(packet []byte) error {
+			c := binary.BigEndian.Uint16(packet[20:])
+			now := time.Since(s.start)
+			longest[c] = max(longest[c], now-last[c])
+			last[c] = now
+			return transmit(packet)
+		}
+		for n := uint32(0); n < steps; {
+			for ; n <= uint32(time.Since(s.start)/time.Millisecond) && n < steps; n++ {
+				for c := range uint16(connections) {
+					s.arrive(segment{port: c, ack: n + 1})
+				}
+			}
+			s.lastEmpty = time.Since(s.start)
+			if sent, _ := s.Line.write(s.state); sent == 0 {
+				time.Sleep(time.Millisecond)
+			}
+		}
+		for c, got := range longest {
+			if most := delay + shedAfter + deferFor + 2*connections*write; got > most {
+				t.Errorf("connection %d heard nothing for %v, want %v at most", c, got, most)
+			}
+		}
+	})
+}
+
+func TestALineThatEndsSendsWhatItDeferred(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlowLine(40*time.Millisecond, 0)
+		s.arrive(segment{port: 7, ack: 1}, segment{port: 8, ack: 1})
+		time.Sleep(50 * time.Millisecond)
+		s.leave()
+		if len(s.sent) != 0 {
+			t.Fatalf("%v are sent before their time", s.sent)
+		}
+		s.setting = &setting{stop: true}
+		s.leave()
+		if want := []string{"7:1", "8:1"}; !slices.Equal(s.sent, want) {
+			t.Errorf("%v are sent, want %v", s.sent, want)
+		}
+	})
 }
 
 // A hundred connections, each with a window of its own, share a line that can send
