@@ -58,13 +58,13 @@ bin/k6: STAMP :=
 bin/%: PACKAGE ?= ./cmd/$(@F)
 $(BINARIES:%=bin/%): | bin
 	@go build -ldflags '$(STAMP)' -o $@ $(PACKAGE)
-bin/piecebench: report/assets/echarts.min.js
+bin/piecebench: report/page/assets/echarts.min.js
 bin:
 	@mkdir bin
 
 # The charting library that report.html carries; fetch knows its version.
-report/assets/echarts.min.js: report/assets/fetch
-	@report/assets/fetch
+report/page/assets/echarts.min.js: report/page/assets/fetch
+	@report/page/assets/fetch
 
 bench-gateway: setup ## the gateway beside nginx on loopback, and fr32 unpadding beside copy(): ratios
 	@go test -run '^$$' -bench . -benchtime 5x ./gateway
@@ -75,7 +75,7 @@ bench-generator: setup build ## the retrieval engine beside k6's http.get and cu
 
 # Linters are pinned in tools/go.mod, so that they are no dependency of the product.
 TOOL := go tool -modfile=tools/go.mod
-lint: report/assets/echarts.min.js ## vet, staticcheck, errcheck, ineffassign, shellcheck, actionlint, gofmt
+lint: report/page/assets/echarts.min.js ## vet, staticcheck, errcheck, ineffassign, shellcheck, actionlint, gofmt
 	@test -z "$$(gofmt -l .)" || { echo "lint: run make fmt for these files:" >&2; gofmt -l . >&2; exit 1; }
 	@go vet ./...
 	@$(TOOL) staticcheck ./...
@@ -93,7 +93,7 @@ tidy: ## go.mod and go.sum for what the code imports
 	@go mod tidy -e && cd tools && go mod tidy
 
 ARCHITECTURES := amd64 arm64
-release: report/assets/echarts.min.js ## static Linux binaries as archives with checksums, in dist/
+release: report/page/assets/echarts.min.js ## static Linux binaries as archives with checksums, in dist/
 	@rm -rf dist
 	@for arch in $(ARCHITECTURES); do \
 	    folder=piecebench-linux-$$arch; mkdir -p dist/$$folder/bin dist/$$folder/k6; \

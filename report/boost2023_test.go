@@ -1,4 +1,4 @@
-package report
+package report_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 
 	"piecebench/bench/result"
 	"piecebench/records"
+	"piecebench/report/export"
 )
 
 const ms = int64(1e6)
@@ -52,13 +53,13 @@ func measured(t *testing.T, dir string, c result.Cell, requests ...records.Reque
 // boost2023Rows returns the table's rows, a list of cells each.
 func boost2023Rows(t *testing.T, dir string, cells ...result.Cell) [][]string {
 	t.Helper()
-	text, err := Boost2023(dir, &result.Run{ID: "x", Planned: len(cells), Cells: cells})
+	text, err := export.Boost2023{}.Run(dir, &result.Run{ID: "x", Planned: len(cells), Cells: cells})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var rows [][]string
 	for line := range strings.Lines(html.UnescapeString(string(text))) {
-		if !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "|-") {
+		if !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "| -") {
 			continue
 		}
 		fields := strings.Split(strings.Trim(line, "|\n"), "|")
@@ -130,7 +131,7 @@ func TestBoost2023HasTheStudysOrder(t *testing.T) {
 func TestBoost2023NeedsTheRecords(t *testing.T) {
 	for records, want := range map[string]string{"": "cell 7 of the run names no records", "requests/gone.parquet": "gone.parquet"} {
 		run := &result.Run{Cells: []result.Cell{{ID: 7, Target: "raw", Link: "none", Mode: "full", Concurrency: 1, WindowS: 1, Records: records}}}
-		_, err := Boost2023(t.TempDir(), run)
+		_, err := export.Boost2023{}.Run(t.TempDir(), run)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("records %q: %v; want one line with %q", records, err, want)
 		}

@@ -1,4 +1,4 @@
-package report
+package report_test
 
 import (
 	"context"
@@ -21,6 +21,8 @@ import (
 	"piecebench/bench/result"
 	"piecebench/internal/testneeds"
 	"piecebench/records"
+	"piecebench/report"
+	"piecebench/report/page"
 )
 
 // browser is a page in a headless Chromium, and what went wrong in it.
@@ -218,7 +220,7 @@ func browserPages(t *testing.T) map[string][]byte {
 		if name == "default" || name == "repeated" {
 			writeRecords(t, dir, run, 400)
 		}
-		page, err := HTML(dir, run)
+		page, err := page.Run(dir, run)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -247,13 +249,13 @@ func TestPageInChromium(t *testing.T) {
 	}
 }
 
-// A reader points at a chart, and chooses cells in every way there is.
-func TestCellsAreChosenInChromium(t *testing.T) {
+// A reader points at a chart, and chooses rows in every way there is.
+func TestRowsAreChosenInChromium(t *testing.T) {
 	b := newBrowser(t)
 	run := synthetic(defaultSweep)
 	dir := t.TempDir()
 	writeRecords(t, dir, run, 400)
-	page, err := HTML(dir, run)
+	page, err := page.Run(dir, run)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,14 +267,14 @@ func TestCellsAreChosenInChromium(t *testing.T) {
 			b.until(plot+" of "+name, `document.querySelector("#plot-`+plot+` svg path") !== null`)
 		}
 	}
-	explored("at first", newView(run).rows()[newView(run).worst()].place())
+	explored("at first", report.NewView(run).Worst().String())
 
-	b.do(chromedp.Click(`a.cell[href="#clients=100&link=10gbit%2F40ms&mode=1MiB"]`))
+	b.do(chromedp.Click(`a.row[href="#clients=100&link=10gbit%2F40ms&mode=1MiB"]`))
 	explored("a click on the heat map", "1MiB, 100 clients, 10gbit/40ms")
 	if !js[bool](b, `document.querySelector("[data-pane=link][data-value='1']").offsetHeight > 0 && document.querySelector("[data-pane=link][data-value='0']").offsetHeight === 0`) {
-		t.Error("the chosen cell's link is not the one that is shown")
+		t.Error("the chosen row's link is not the one that is shown")
 	}
-	b.do(chromedp.Focus(`a.cell[href="#clients=10&link=1gbit%2F40ms&mode=full"]`), chromedp.KeyEvent("\r"))
+	b.do(chromedp.Focus(`a.row[href="#clients=10&link=1gbit%2F40ms&mode=full"]`), chromedp.KeyEvent("\r"))
 	explored("Enter on the heat map", "full, 10 clients, 1gbit/40ms")
 	b.do(chromedp.SetValue("#choose-clients", "1000"), chromedp.Evaluate(`document.getElementById("choose-clients").dispatchEvent(new Event("change"))`, nil))
 	explored("the list of clients", "full, 1000 clients, 1gbit/40ms")
@@ -313,7 +315,7 @@ func TestCellsAreChosenInChromium(t *testing.T) {
 // Paper shows what the choices hide.
 func TestAllIsPrintedInChromium(t *testing.T) {
 	b := newBrowser(t)
-	page, err := HTML(t.TempDir(), synthetic(defaultSweep))
+	page, err := page.Run(t.TempDir(), synthetic(defaultSweep))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +330,7 @@ func TestAllIsPrintedInChromium(t *testing.T) {
 	if wide := js[float64](b, `Math.max(...[...document.querySelectorAll("svg")].map((e) => e.getBoundingClientRect().right))`); wide > 718 {
 		t.Errorf("charts are %v pixels wide on paper", wide)
 	}
-	if ink := js[string](b, `drawn.get(document.querySelector("[data-chart]")).getOption().textStyle.color`); ink != themes["light"]["textStyle"].(option)["color"] {
+	if ink := js[string](b, `drawn.get(document.querySelector("[data-chart]")).getOption().textStyle.color`); ink != js[string](b, `themes.light.textStyle.color`) {
 		t.Errorf("the ink of a printed chart is %s", ink)
 	}
 	b.clean()

@@ -1,12 +1,17 @@
-package report
+package report_test
 
 import (
+	"os"
 	"regexp"
 	"strings"
 	"testing"
 
 	"piecebench/bench/compare"
 	"piecebench/bench/result"
+	"piecebench/report/comparison"
+	"piecebench/report/markdown"
+	"piecebench/report/page"
+	"piecebench/report/text"
 )
 
 func recorded(t *testing.T, name string) *result.Run {
@@ -29,7 +34,7 @@ func comparisonOf(t *testing.T, a, b *result.Run, targets ...string) *compare.Co
 
 func TestComparisonOfTwoTargets(t *testing.T) {
 	run := recorded(t, "identical-10gbit")
-	md := ComparisonMarkdown(comparisonOf(t, run, run, "raw", "gateway"))
+	md := markdown.Document(comparison.Document(comparisonOf(t, run, run, "raw", "gateway")))
 	wants(t, md, "**gateway against raw in 20261121T061156Z-vm. Goodput: no difference beyond 5 % in 2 of 2 rows.**",
 		"- **noise**: ", "| metric | worse | better | no difference | unclear | not judged |", "| server CPU | 2 | 0 | 0 | 0 | 0 |",
 		"| link | mode | clients | raw | gateway | gateway / raw | 99 % interval | pairs | verdict |",
@@ -45,11 +50,11 @@ func TestComparisonOfTwoRunsListsWhatElseDiffersFirst(t *testing.T) {
 	b.ID, b.Fingerprint["kernel"], b.Planned = "later", "7.0", 40
 	b.Cells = b.Cells[:len(b.Cells)-15] // without 10MiB
 	c := comparisonOf(t, a, b)
-	page, err := ComparisonHTML(c)
+	html, err := page.Document(comparison.Document(c))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"text": ComparisonText(c, 1000), "Markdown": ComparisonMarkdown(c), "HTML": string(page)} {
+	for name, text := range map[string]string{"text": text.Document(comparison.Document(c), 1000), "Markdown": markdown.Document(comparison.Document(c)), "HTML": string(html)} {
 		if !strings.Contains(text, "B later against A 20261121T061156Z-vm") || !strings.Contains(text, "later has 15 of 40 planned cells") {
 			t.Errorf("%s does not say what is compared", name)
 		}
@@ -63,7 +68,7 @@ func TestComparisonOfTwoRunsListsWhatElseDiffersFirst(t *testing.T) {
 func TestComparisonWithoutRepetitionsSaysThatNothingIsShown(t *testing.T) {
 	a, b := runOf(cell("raw", "full", 1, 900)), runOf(cell("raw", "full", 1, 450))
 	b.ID = "b"
-	wants(t, ComparisonText(comparisonOf(t, a, b), 1000),
+	wants(t, text.Document(comparison.Document(comparisonOf(t, a, b)), 1000),
 		"Goodput: unclear in 1 of 1 row.",
 		"! no intervals: 1 row with fewer than three repetitions on both sides. One repetition allows no interval", "Measure with REPEAT=5.",
 		"900 Mbit/s 450 Mbit/s 0.500 – 1 unclear",
@@ -79,8 +84,8 @@ func TestComparisonShowsBoundsAsBounds(t *testing.T) {
 		c.Duration.P95 = &result.Quantile{Ms: 12000 - float64(rep), Bound: true}
 		cut = append(cut, c)
 	}
-	wants(t, ComparisonText(comparisonOf(t, runOf(known...), runOf(cut...)), 1000), "1.00 s > 12.0 s > 12.0 > 11.9 5 worse")
-	wants(t, ComparisonText(comparisonOf(t, runOf(cut...), runOf(known...)), 1000), "> 12.0 s 1.00 s < 0.084 < 0.084 5 better")
+	wants(t, text.Document(comparison.Document(comparisonOf(t, runOf(known...), runOf(cut...))), 1000), "1.00 s > 12.0 s > 12.0 > 11.9 5 worse")
+	wants(t, text.Document(comparison.Document(comparisonOf(t, runOf(cut...), runOf(known...))), 1000), "> 12.0 s 1.00 s < 0.084 < 0.084 5 better")
 }
 
 func TestComparisonOfHostileNamesDoesNothing(t *testing.T) {
@@ -90,32 +95,35 @@ func TestComparisonOfHostileNamesDoesNothing(t *testing.T) {
 	a.ID, b.ID = hostile, hostile+"b"
 	a.Fingerprint = map[string]string{hostile: hostile}
 	c := comparisonOf(t, a, b)
-	page, err := ComparisonHTML(c)
+	html, err := page.Document(comparison.Document(c))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if regexp.MustCompile(`<script`).Match(page) {
+	if regexp.MustCompile(`<script`).Match(html) {
 		t.Error("HTML holds a script")
 	}
 	for _, active := range []string{"<script", "[a]", "@c", "\x1b", "`x`"} {
-		if strings.Contains(ComparisonMarkdown(c), active) {
+		if strings.Contains(markdown.Document(comparison.Document(c)), active) {
 			t.Errorf("Markdown holds an active %q", active)
 		}
 	}
-	if strings.Contains(ComparisonText(c, 1000), "\x1b") {
+	if strings.Contains(text.Document(comparison.Document(c), 1000), "\x1b") {
 		t.Error("text holds an escape character")
 	}
 }
 
 func TestComparisonAsAPageIsInTheLookOfTheReport(t *testing.T) {
 	run := recorded(t, "identical-10gbit")
-	page, err := ComparisonHTML(comparisonOf(t, run, run, "raw", "gateway"))
+	html, err := page.Document(comparison.Document(comparisonOf(t, run, run, "raw", "gateway")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	style, _ := pageFiles.ReadFile("page/page.css")
-	wants(t, string(page), string(style), "<title>piecebench gateway against raw", "default-src 'none'",
-		`<td class=" worse">worse</td>`, `<td class="right">3.075</td>`)
+	style, err := os.ReadFile("page/site/page.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wants(t, string(html), string(style), "<h1>gateway against raw", "default-src 'none'",
+		`<td class="worse">worse</td>`, `<td class="right">3.075</td>`)
 }
 
 func TestRegressionsAreNamedInOneLine(t *testing.T) {
@@ -125,7 +133,7 @@ func TestRegressionsAreNamedInOneLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	line := Regressions(c, found)
+	line := comparison.Regressions(c, found)
 	wants(t, line, "server CPU, 1MiB, 100 clients, 10gbit/40ms: 3.075 (")
 	if strings.Contains(line, "\n") {
 		t.Errorf("more than a line: %q", line)

@@ -6,25 +6,26 @@ import (
 	"strings"
 
 	"piecebench/bench/cost"
+	"piecebench/bench/result"
 	"piecebench/bench/settings"
 )
 
-// costs are the sections on what the delivery of a TB costs; none without
-// prices. A price that cannot be read counts as none: the commands refuse it.
-func (v *view) costs() []section {
-	prices, err := settings.Prices(v.run.Settings)
-	if err != nil || !prices.Given() || len(v.targets) == 0 {
+// Costs are the sections on the cost per TB; none without prices. A price that cannot be read
+// counts as none: the commands refuse it.
+func (v *View) Costs() []Section {
+	prices, err := settings.Prices(v.Run.Settings)
+	if err != nil || !prices.Given() || len(v.Targets) == 0 {
 		return nil
 	}
-	all := []section{{title: "Cost per TB, at best: " + priceWords(prices), table: v.bestCosts(prices)}}
-	if prices.ServerHour > 0 { // else every cell costs the same
-		all = append(all, section{title: "Cost per TB, cell by cell", table: v.cellCosts(prices), detail: true})
+	all := []Section{{Title: "Cost per TB, at best: " + priceWords(prices), Table: v.bestCosts(prices)}}
+	if prices.ServerHour > 0 { // else every row costs the same
+		all = append(all, Section{Title: "Cost per TB, row by row", Table: v.rowCosts(prices), Fold: true})
 	}
 	return all
 }
 
-// priceWords says what is counted.
 func priceWords(p cost.Prices) string {
+	price := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 	var words []string
 	if p.Egress > 0 {
 		words = append(words, fmt.Sprintf("egress at %s per GB", price(p.Egress)))
@@ -35,72 +36,67 @@ func priceWords(p cost.Prices) string {
 	return strings.Join(words, ", ")
 }
 
-// bestCosts has a row a target and a column a link: the least that a TB costs
-// in one of their cells, and in which.
-func (v *view) bestCosts(prices cost.Prices) table {
-	t := table{head: []column{left("target")}}
-	for _, l := range v.links {
-		t.head = append(t.head, left(linkName(l.name)))
+// bestCosts has a line for each target and a column for each link: the least cost, and the row
+// that has it.
+func (v *View) bestCosts(prices cost.Prices) Table {
+	t := Table{Head: []Column{Left("target")}}
+	for _, l := range v.Links {
+		t.Head = append(t.Head, Left(result.LinkName(l.Name)))
 	}
-	for i, name := range v.targets {
+	for i, name := range v.Targets {
 		line := []string{name}
-		for _, l := range v.links {
+		for _, l := range v.Links {
 			line = append(line, l.bestCost(prices, i))
 		}
-		t.rows = append(t.rows, line)
+		t.Add(line...)
 	}
 	return t
 }
 
-// bestCost is that of the cell with the most goodput, in which the server costs least.
-func (l linkView) bestCost(prices cost.Prices, target int) string {
-	var best row
-	for _, r := range l.rows {
-		if f := r.figures[target]; f != nil && (best.figures == nil || f.goodput > best.figures[target].goodput) {
-			best = r
+// bestCost is that of the row with the most goodput, in which a server costs least.
+func (l *Link) bestCost(prices cost.Prices, target int) string {
+	var best *Figures
+	for _, r := range l.Rows {
+		if f := r.Figures[target]; f != nil && (best == nil || f.Goodput > best.Goodput) {
+			best = f
 		}
 	}
-	if best.figures == nil {
-		return missing
-	}
-	text, ok := perTB(prices, best.figures[target])
-	if ok && prices.ServerHour > 0 {
-		text += fmt.Sprintf(" (%s, %s)", best.mode, clients(best.concurrency))
+	text := best.costPerTB(prices)
+	if text != Missing && prices.ServerHour > 0 {
+		text += fmt.Sprintf(" (%s, %s)", best.Row.Mode, count(best.Row.Concurrency, "client"))
 	}
 	return text
 }
 
-func (v *view) cellCosts(prices cost.Prices) table {
-	t := table{head: []column{left("link"), left("mode"), right("clients")}}
-	for _, name := range v.targets {
-		t.head = append(t.head, right(name))
+func (v *View) rowCosts(prices cost.Prices) Table {
+	t := Table{Head: []Column{Left("link"), Left("mode"), Right("clients")}}
+	for _, name := range v.Targets {
+		t.Head = append(t.Head, Right(name))
 	}
-	for _, r := range v.rows() {
-		line := []string{linkName(r.link), r.mode, strconv.Itoa(r.concurrency)}
-		for _, f := range r.figures {
-			text, _ := perTB(prices, f)
-			line = append(line, text)
+	for _, r := range v.Rows {
+		line := []string{result.LinkName(r.Link), r.Mode, strconv.Itoa(r.Concurrency)}
+		for _, f := range r.Figures {
+			line = append(line, f.costPerTB(prices))
 		}
-		t.rows = append(t.rows, line)
+		t.Add(line...)
 	}
 	return t
 }
 
-// perTB writes what a TB costs at some goodput; ok is false where none was
-// delivered.
-func perTB(prices cost.Prices, f *figures) (text string, ok bool) {
+// costPerTB is the cost of a TB at this goodput, if any was delivered.
+func (f *Figures) costPerTB(prices cost.Prices) string {
 	if f == nil {
-		return missing, false
+		return Missing
 	}
-	c, ok := prices.PerTB(f.goodput, f.delivered)
+	c, ok := prices.PerTB(f.Goodput, f.Delivered)
 	if !ok {
-		return missing, false
+		return Missing
 	}
-	return money(c.Total()), true
+	return money(c.Total())
 }
 
-// money writes an amount with four digits, as costs that egress dominates differ
-// in the later ones.
+// money writes an amount with four digits: costs that egress dominates differ in the later
+// ones.
 func money(v float64) string {
 	switch {
 	case v >= 999.95:
@@ -112,6 +108,3 @@ func money(v float64) string {
 	}
 	return strconv.FormatFloat(v, 'g', 4, 64)
 }
-
-// price writes a price as it was given.
-func price(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

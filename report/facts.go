@@ -6,58 +6,58 @@ import (
 	"slices"
 	"strings"
 
+	"piecebench/bench/detail"
 	"piecebench/bench/result"
 	"piecebench/bench/stats"
 	"piecebench/netem/client"
 )
 
-// fact is a line of the explorer's table. Its text is empty where it is not
-// known of a target; a line that no target has is left out.
-type fact struct {
-	label string
-	text  func(v *view, r row, t int, f *figures) string
+// Fact is something about a target in one row. Its text is empty where it is not known.
+type Fact struct {
+	Label string
+	Text  func(f *Figures) string
 }
 
-var facts = []fact{
-	{"limited by", func(_ *view, _ row, _ int, f *figures) string { return limitName(f.limitedBy) }},
-	{"because", func(_ *view, _ row, _ int, f *figures) string { return f.because }},
-	{"goodput", func(_ *view, _ row, _ int, f *figures) string { return megabits(f.goodput) + " Mbit/s" }},
-	{"delivered, with failed requests", func(_ *view, _ row, _ int, f *figures) string {
-		if f.delivered == f.goodput {
+// Facts are all that a report can show of a target in one row, in their order.
+var Facts = []Fact{
+	{"limited by", func(f *Figures) string { return f.limit() }},
+	{"because", func(f *Figures) string { return f.Because }},
+	{"goodput", func(f *Figures) string { return megabits(f.Goodput) + " Mbit/s" }},
+	{"delivered, with failed requests", func(f *Figures) string {
+		if f.Delivered == f.Goodput {
 			return ""
 		}
-		return megabits(f.delivered) + " Mbit/s"
+		return megabits(f.Delivered) + " Mbit/s"
 	}},
-	{"share of the ceiling", func(_ *view, _ row, _ int, f *figures) string {
-		if share, ok := f.share(); ok {
+	{"share of the ceiling", func(f *Figures) string {
+		if share, ok := f.Share(); ok {
 			return wholePercent(share)
 		}
 		return ""
 	}},
-	{"ratio", func(v *view, r row, t int, f *figures) string {
-		if t == 0 || f != r.figures[t] {
+	{"ratio", func(f *Figures) string {
+		if f.Base == nil {
 			return ""
 		}
-		return ratio(r.compare(t))
+		return ratio(f.Compared())
 	}},
-	{"TTFB p50, p95, p99", func(_ *view, _ row, _ int, f *figures) string { return threeQuantiles(f.ttfb, f.warmupQuantiles) }},
-	{"duration p50, p95, p99", func(_ *view, _ row, _ int, f *figures) string {
-		return threeQuantiles(f.duration, f.warmupQuantiles)
+	{"TTFB p50, p95, p99", func(f *Figures) string { return threeQuantiles(f.TTFB, f.WarmupQuantiles) }},
+	{"duration p50, p95, p99", func(f *Figures) string {
+		return threeQuantiles(f.Duration, f.WarmupQuantiles)
 	}},
-	{"requests", func(_ *view, _ row, _ int, f *figures) string {
-		return fmt.Sprintf("%d ok, %d failed, %d cut", f.ok, f.failed, f.cut)
+	{"requests", func(f *Figures) string {
+		return fmt.Sprintf("%d ok, %d failed, %d cut", f.OK, f.Failed, f.Cut)
 	}},
-	{"success rate", func(_ *view, _ row, _ int, f *figures) string {
-		share, ok := f.success()
-		if !ok {
+	{"success rate", func(f *Figures) string {
+		if f.OK+f.Failed == 0 {
 			return ""
 		}
-		low, high := stats.Wilson(f.ok, f.ok+f.failed, 0.95)
-		return fmt.Sprintf("%s (%s to %s)", percent(share), percent(low), percent(high))
+		low, high := stats.Wilson(f.OK, f.OK+f.Failed, 0.95)
+		return fmt.Sprintf("%s (%s to %s)", f.Success(), percent(low), percent(high))
 	}},
-	{"verified", func(_ *view, _ row, _ int, f *figures) string {
+	{"verified", func(f *Figures) string {
 		var requests, bytes int64
-		for _, c := range f.cells {
+		for _, c := range f.Cells {
 			requests, bytes = requests+c.Verified, bytes+c.VerifiedBytes
 		}
 		if requests == 0 {
@@ -65,31 +65,31 @@ var facts = []fact{
 		}
 		return fmt.Sprintf("%s, %s MB compared", count(int(requests), "request"), threeDigits(float64(bytes)/1e6))
 	}},
-	{"failed by status", func(_ *view, _ row, _ int, f *figures) string { return strings.Join(f.statuses(), ", ") }},
-	{"errors", func(_ *view, _ row, _ int, f *figures) string {
+	{"failed by status", func(f *Figures) string { return strings.Join(f.statuses(), ", ") }},
+	{"errors", func(f *Figures) string {
 		var all []string
-		for _, c := range f.cells {
+		for _, c := range f.Cells {
 			all = append(all, c.FirstErrors...)
 		}
 		return strings.Join(all, "; ")
 	}},
-	{"time of an ok request", func(_ *view, r row, t int, f *figures) string {
-		p := f.detail.Pooled.Phases
+	{"time of an ok request", func(f *Figures) string {
+		p := f.Detail.Pooled.Phases
 		if p.Requests == 0 {
 			return ""
 		}
-		parts := []string{}
-		for i, ms := range phaseTimes(p) {
+		var parts []string
+		for i, ms := range p.Each() {
 			if ms > 0 {
-				parts = append(parts, phaseSegments[i].Name+" "+duration(ms))
+				parts = append(parts, detail.PhaseNames[i]+" "+duration(ms))
 			}
 		}
 		return strings.Join(parts, ", ")
 	}},
-	{"server CPU", cpu(serverSeconds, func(e *result.Evidence) *result.CPUUse { return e.Server })},
-	{"generator CPU", cpu(generatorSeconds, func(e *result.Evidence) *result.CPUUse { return e.Generator })},
-	{"server memory", func(_ *view, _ row, _ int, f *figures) string {
-		mb, ok := f.mean(serverMB)
+	{"server CPU", cpu(ServerSeconds, func(e *result.Evidence) *result.CPUUse { return e.Server })},
+	{"generator CPU", cpu(GeneratorSeconds, func(e *result.Evidence) *result.CPUUse { return e.Generator })},
+	{"server memory", func(f *Figures) string {
+		mb, ok := f.Mean(func(c result.Cell) *float64 { return c.ServerRSSMB })
 		if !ok {
 			return ""
 		}
@@ -106,7 +106,7 @@ var facts = []fact{
 		if e.TCP == nil {
 			return ""
 		}
-		return fmt.Sprintf("%d; on %s TCP held back what the server had written", e.TCP.Connections, wholePercent(e.TCP.Waiting))
+		return fmt.Sprintf("%d; on %s TCP held back data", e.TCP.Connections, wholePercent(e.TCP.Waiting))
 	})},
 	{"TCP", evidence(func(_ result.Cell, e *result.Evidence) string {
 		if e.TCP == nil {
@@ -157,9 +157,9 @@ var facts = []fact{
 }
 
 // statuses says how many requests failed with which HTTP status.
-func (f *figures) statuses() (texts []string) {
+func (f *Figures) statuses() (texts []string) {
 	sum := map[string]int{}
-	for _, c := range f.cells {
+	for _, c := range f.Cells {
 		for status, n := range c.FailedStatus {
 			sum[status] += n
 		}
@@ -170,24 +170,28 @@ func (f *figures) statuses() (texts []string) {
 	return texts
 }
 
+// ServerSeconds and GeneratorSeconds are CPU seconds per gigabyte.
+func ServerSeconds(c result.Cell) *float64    { return c.ServerCPUSPerGB }
+func GeneratorSeconds(c result.Cell) *float64 { return c.GenCPUSPerGB }
+
 func threeQuantiles(q result.Quantiles, warmup bool) string {
 	if q.P50 == nil && q.P95 == nil && q.P99 == nil {
 		return ""
 	}
-	return quantile(q.P50, false) + ", " + quantile(q.P95, false) + ", " + quantile(q.P99, warmup)
+	return Quantile(q.P50, false) + ", " + Quantile(q.P95, false) + ", " + Quantile(q.P99, warmup)
 }
 
-// evidence is a fact of one repetition: of several there is no common one.
-func evidence(text func(result.Cell, *result.Evidence) string) func(*view, row, int, *figures) string {
-	return func(_ *view, _ row, _ int, f *figures) string {
-		if len(f.cells) != 1 || f.cells[0].Evidence == nil {
+// evidence is a fact about one repetition: several have no common one.
+func evidence(text func(result.Cell, *result.Evidence) string) func(*Figures) string {
+	return func(f *Figures) string {
+		if len(f.Cells) != 1 || f.Cells[0].Evidence == nil {
 			return ""
 		}
-		return text(f.cells[0], f.cells[0].Evidence)
+		return text(f.Cells[0], f.Cells[0].Evidence)
 	}
 }
 
-func milliseconds(of func(*result.Evidence) float64) func(*view, row, int, *figures) string {
+func milliseconds(of func(*result.Evidence) float64) func(*Figures) string {
 	return evidence(func(_ result.Cell, e *result.Evidence) string {
 		if of(e) <= 0 {
 			return ""
@@ -196,18 +200,18 @@ func milliseconds(of func(*result.Evidence) float64) func(*view, row, int, *figu
 	})
 }
 
-// cpu is what processes used per gigabyte and, of one repetition, of the CPUs
-// that they may use.
-func cpu(perGB func(result.Cell) *float64, use func(*result.Evidence) *result.CPUUse) func(*view, row, int, *figures) string {
-	return func(_ *view, _ row, _ int, f *figures) string {
+// cpu is the CPU time per gigabyte and, for one repetition, the share of the CPUs that the
+// processes may use.
+func cpu(perGB func(result.Cell) *float64, use func(*result.Evidence) *result.CPUUse) func(*Figures) string {
+	return func(f *Figures) string {
 		text := ""
-		if s, ok := f.mean(perGB); ok {
+		if s, ok := f.Mean(perGB); ok {
 			text = threeDigits(s) + " s/GB"
 		}
-		if len(f.cells) != 1 || f.cells[0].Evidence == nil {
+		if len(f.Cells) != 1 || f.Cells[0].Evidence == nil {
 			return text
 		}
-		u := use(f.cells[0].Evidence)
+		u := use(f.Cells[0].Evidence)
 		if u == nil {
 			return text
 		}

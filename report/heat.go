@@ -1,51 +1,49 @@
 package report
 
 import (
-	"html/template"
 	"slices"
 	"strconv"
 	"strings"
 
+	"piecebench/bench/result"
 	"piecebench/bench/stats"
 )
 
-// heatmap shows every cell of a run: a row per link and mode, a column per
-// concurrency. It compares a target with the baseline or, where there is only
-// one target, shows its figures.
-type heatmap struct {
-	Title   string
-	Note    string
-	Columns []string // concurrencies
-	Rows    []heatRow
+// Heatmap shows all rows of a run: a line for each link and mode, a column for each
+// concurrency. It compares a target with the baseline. Of the only target it shows figures.
+type Heatmap struct {
+	Title, Note string
+	Columns     []string // concurrencies
+	Lines       []HeatLine
 }
 
-// targetMaps are the heat maps of one target.
-type targetMaps struct {
-	Target string
-	Maps   []heatmap
-}
-
-type heatRow struct {
+// HeatLine has a link's rows of one mode.
+type HeatLine struct {
 	Link, Mode string
-	SameLink   bool // as the row above
-	Cells      []heatCell
+	SameLink   bool // as in the line above
+	Fields     []HeatField
 }
 
-// heatCell is a ratio or a figure. Class is its colour, Limit what limited the
-// target, Title the figures, Key the cell in the page's address.
-type heatCell struct {
-	Text, Limit, Class, Title string
-	Key                       template.URL
+// HeatField is a row's ratio or figure. Class is its colour, Below stands under the text, and
+// Title has the figures behind it.
+type HeatField struct {
+	Text, Below, Class, Title string
+	Row                       *Row // nil where there is none
 }
 
-// heatStep is where the colour of a class begins, for factors by which a target is
-// worse than the baseline. Up to 1.03 is what repeated runs of one server
-// differ by.
+// TargetMaps are the heat maps of one target.
+type TargetMaps struct {
+	Target string
+	Maps   []Heatmap
+}
+
+// heatStep ends a class of colours, for factors by which a target is worse than the baseline.
 type heatStep struct {
 	upTo  float64
 	class string
 }
 
+// Repeated runs of one server differ by up to 3 % in goodput.
 var (
 	goodputSteps = []heatStep{{0.97, "better"}, {1.03, "even"}, {1.11, "worse1"}, {1.33, "worse2"}, {2, "worse3"}}
 	ttfbSteps    = []heatStep{{0.9, "better"}, {1.1, "even"}, {1.5, "worse1"}, {2, "worse2"}, {4, "worse3"}}
@@ -60,87 +58,7 @@ func heatClass(worse float64, steps []heatStep) string {
 	return "worst"
 }
 
-// heatmaps makes two for each target but the baseline: goodput and TTFB.
-func (v *view) heatmaps() []targetMaps {
-	if len(v.targets) == 1 {
-		return []targetMaps{{v.targets[0], v.heatmapsOfOne()}}
-	}
-	var all []targetMaps
-	for t := 1; t < len(v.targets); t++ {
-		name, base := v.targets[t], v.targets[0]
-		goodput := v.heatmap(func(r row) (heatCell, bool) {
-			ratio, ok := r.ratio(t)
-			if !ok {
-				return heatCell{}, false
-			}
-			f, b := r.figures[t], r.figures[0]
-			c := heatCell{Text: threeDigits(ratio), Limit: limitName(f.limitedBy), Class: heatClass(1/ratio, goodputSteps),
-				Title: megabits(f.goodput) + " against " + megabits(b.goodput) + " Mbit/s"}
-			if f.linkFull() && b.linkFull() {
-				c.Class += " link"
-			}
-			if !r.judged(t) {
-				c.Class, c.Title = machineClass, c.Title+"; "+machineWhy
-			}
-			if f.charged > 0 {
-				c.Limit = f.failedShare() + " failed"
-			}
-			if f.because != "" {
-				c.Title += "; " + name + ": " + f.because
-			}
-			return c, true
-		})
-		goodput.Title = "Goodput, " + name + " / " + base
-		goodput.Note = "More is better. Below each ratio: what limited " + name + ". Underlined: both reached " + wholePercent(nearCeiling) + " of the link’s ceiling." +
-			v.greyed(func(r row) bool { return !r.judged(t) }, "")
-		ttfb := v.heatmap(func(r row) (heatCell, bool) {
-			ratio, ok := r.ttfbRatio(t)
-			if !ok {
-				return heatCell{}, false
-			}
-			q := r.figures[t].ttfb.P95
-			c := heatCell{Text: threeDigits(ratio.Low), Limit: quantile(q, false), Class: ttfbClass(ratio),
-				Title: quantile(q, false) + " against " + quantile(r.figures[0].ttfb.P95, false)}
-			switch {
-			case ratio.Known():
-			case ratio.Low > 0:
-				c.Text = "> " + c.Text
-			default:
-				c.Text = "< " + threeDigits(ratio.High)
-			}
-			switch {
-			case !r.judged(t):
-				c.Class, c.Title = machineClass, c.Title+"; "+machineWhy
-			case !r.timesJudged(t):
-				c.Class, c.Title = machineClass, c.Title+"; "+lateWhy
-			}
-			return c, true
-		})
-		ttfb.Title = "TTFB p95, " + name + " / " + base
-		ttfb.Note = "Less is better. Below each ratio: the TTFB of " + name + ". Columns are concurrent clients." +
-			v.greyed(func(r row) bool { return !r.timesJudged(t) }, ", or the emulated delay was late")
-		all = append(all, targetMaps{name, []heatmap{goodput, ttfb}})
-	}
-	return all
-}
-
-// A row that the machine decided is no finding about the servers: it is greyed.
-const (
-	machineClass = "machine"
-	machineWhy   = "this machine limited it"
-	lateWhy      = "the emulated delay was late"
-)
-
-// greyed explains the grey where there is any.
-func (v *view) greyed(grey func(row) bool, also string) string {
-	if !slices.ContainsFunc(v.rows(), grey) {
-		return ""
-	}
-	return " Framed, in grey: this machine limited one of the two" + also + ", so they could not show how they differ."
-}
-
-// ttfbClass colours a ratio by what is known of it: a lower bound is at least so
-// much worse, and shows nothing where that is not worse.
+// ttfbClass colours a ratio, or a bound of one where the bound shows enough.
 func ttfbClass(ratio stats.Range) string {
 	low, high := heatClass(ratio.Low, ttfbSteps), heatClass(ratio.High, ttfbSteps)
 	switch {
@@ -152,55 +70,136 @@ func ttfbClass(ratio stats.Range) string {
 	return "plain"
 }
 
-func (v *view) heatmapsOfOne() []heatmap {
-	if len(v.links) == 0 {
-		return nil
+// MachineClass is the colour of what the measuring machine decided: it shows nothing about
+// the servers.
+const MachineClass = "machine"
+
+// Heatmaps are two for each target but the baseline: goodput and TTFB.
+func (v *View) Heatmaps() (all []TargetMaps) {
+	if len(v.Targets) == 1 {
+		return []TargetMaps{{v.Targets[0], v.heatmapsOfOne()}}
 	}
-	goodput := v.heatmap(func(r row) (heatCell, bool) {
-		f := r.figures[0]
-		c := heatCell{Text: megabits(f.goodput), Limit: limitName(f.limitedBy), Class: "plain", Title: f.because}
-		if f.machine() {
-			c.Class = machineClass
+	for t, name := range v.Targets {
+		if t > 0 {
+			all = append(all, TargetMaps{name, []Heatmap{v.goodputMap(t), v.ttfbMap(t)}})
 		}
-		if share, ok := f.share(); ok {
-			c.Text, c.Title = wholePercent(share), strings.TrimSuffix(megabits(f.goodput)+" Mbit/s; "+f.because, "; ")
+	}
+	return all
+}
+
+func (v *View) goodputMap(target int) Heatmap {
+	name := v.Targets[target]
+	h := v.heatmap(target, func(f *Figures) (HeatField, bool) {
+		ratio, ok := f.Ratio()
+		if !ok {
+			return HeatField{}, false
+		}
+		c := HeatField{Text: threeDigits(ratio), Below: f.limit(), Class: heatClass(1/ratio, goodputSteps),
+			Title: megabits(f.Goodput) + " against " + megabits(f.Base.Goodput) + " Mbit/s"}
+		if f.linkFull() && f.Base.linkFull() {
+			c.Class += " link"
+		}
+		if !f.Judged() {
+			c.Class, c.Title = MachineClass, c.Title+"; this machine limited it"
+		}
+		if f.Charged > 0 {
+			c.Below = percent(float64(f.Charged)/float64(max(1, f.OK+f.Charged))) + " failed"
+		}
+		if f.Because != "" {
+			c.Title += "; " + name + ": " + f.Because
 		}
 		return c, true
 	})
-	goodput.Title, goodput.Note = "Goodput, Mbit/s", "Below each figure: what limited the cell. Columns are concurrent clients."
-	if slices.ContainsFunc(v.links, linkView.hasCeiling) {
-		goodput.Title = "Goodput, share of the link’s ceiling"
-	}
-	ttfb := v.heatmap(func(r row) (heatCell, bool) {
-		q := r.figures[0].ttfb
-		return heatCell{Text: quantile(q.P95, false), Class: "plain", Title: "median " + quantile(q.P50, false)}, q.P95 != nil
-	})
-	ttfb.Title = "TTFB p95"
-	return []heatmap{goodput, ttfb}
+	h.Title = "Goodput, " + name + " / " + v.Targets[0]
+	h.Note = "More is better. Below each ratio: what limited " + name + ". Underlined: both reached " + wholePercent(nearCeiling) + " of the link’s ceiling." +
+		v.greyed(target, func(f *Figures) bool { return !f.Judged() }, "")
+	return h
 }
 
-func (v *view) heatmap(show func(row) (heatCell, bool)) heatmap {
+func (v *View) ttfbMap(target int) Heatmap {
+	name := v.Targets[target]
+	h := v.heatmap(target, func(f *Figures) (HeatField, bool) {
+		ratio, ok := f.ttfbRatio()
+		if !ok {
+			return HeatField{}, false
+		}
+		q := Quantile(f.TTFB.P95, false)
+		c := HeatField{Text: threeDigits(ratio.Low), Below: q, Class: ttfbClass(ratio), Title: q + " against " + Quantile(f.Base.TTFB.P95, false)}
+		switch {
+		case ratio.Known():
+		case ratio.Low > 0:
+			c.Text = "> " + c.Text
+		default:
+			c.Text = "< " + threeDigits(ratio.High)
+		}
+		switch {
+		case !f.Judged():
+			c.Class, c.Title = MachineClass, c.Title+"; this machine limited it"
+		case !f.timesJudged():
+			c.Class, c.Title = MachineClass, c.Title+"; the emulated delay was late"
+		}
+		return c, true
+	})
+	h.Title = "TTFB p95, " + name + " / " + v.Targets[0]
+	h.Note = "Less is better. Below each ratio: the TTFB of " + name + ". Columns are concurrent clients." +
+		v.greyed(target, func(f *Figures) bool { return f.Base != nil && !f.timesJudged() }, ", or the emulated delay was late")
+	return h
+}
+
+// greyed explains the grey, where there is any.
+func (v *View) greyed(target int, grey func(*Figures) bool, also string) string {
+	if !has(v.Rows, func(f *Figures) bool { return f.Target == v.Targets[target] && grey(f) }) {
+		return ""
+	}
+	return " Framed, in grey: this machine limited one of the two" + also + ", so they do not show how they differ."
+}
+
+func (v *View) heatmapsOfOne() []Heatmap {
+	goodput := v.heatmap(0, func(f *Figures) (HeatField, bool) {
+		c := HeatField{Text: megabits(f.Goodput), Below: f.limit(), Class: "plain", Title: f.Because}
+		if f.byMachine() {
+			c.Class = MachineClass
+		}
+		if share, ok := f.Share(); ok {
+			c.Text, c.Title = wholePercent(share), strings.TrimSuffix(megabits(f.Goodput)+" Mbit/s; "+f.Because, "; ")
+		}
+		return c, true
+	})
+	goodput.Title, goodput.Note = "Goodput, Mbit/s", "Below each figure: what limited it. Columns are concurrent clients."
+	if slices.ContainsFunc(v.Links, (*Link).HasCeiling) {
+		goodput.Title = "Goodput, share of the link’s ceiling"
+	}
+	ttfb := v.heatmap(0, func(f *Figures) (HeatField, bool) {
+		return HeatField{Text: Quantile(f.TTFB.P95, false), Class: "plain", Title: "median " + Quantile(f.TTFB.P50, false)}, f.TTFB.P95 != nil
+	})
+	ttfb.Title = "TTFB p95"
+	return []Heatmap{goodput, ttfb}
+}
+
+func (v *View) heatmap(target int, show func(*Figures) (HeatField, bool)) (h Heatmap) {
 	var steps []int
-	for _, r := range v.rows() {
-		if !slices.Contains(steps, r.concurrency) {
-			steps = append(steps, r.concurrency)
+	for _, r := range v.Rows {
+		if !slices.Contains(steps, r.Concurrency) {
+			steps = append(steps, r.Concurrency)
 		}
 	}
 	slices.Sort(steps)
-	var h heatmap
 	for _, n := range steps {
 		h.Columns = append(h.Columns, strconv.Itoa(n))
 	}
-	for _, r := range v.rows() {
-		last := len(h.Rows) - 1
-		if last < 0 || h.Rows[last].Link != linkName(r.link) || h.Rows[last].Mode != r.mode {
-			same := last >= 0 && h.Rows[last].Link == linkName(r.link)
-			h.Rows = append(h.Rows, heatRow{linkName(r.link), r.mode, same, slices.Repeat([]heatCell{{Text: missing, Class: "none"}}, len(steps))})
-			last++
+	for i, r := range v.Rows {
+		link := result.LinkName(r.Link)
+		same := i > 0 && v.Rows[i-1].Link == r.Link
+		if !same || v.Rows[i-1].Mode != r.Mode {
+			h.Lines = append(h.Lines, HeatLine{link, r.Mode, same, slices.Repeat([]HeatField{{Text: Missing, Class: "none"}}, len(steps))})
 		}
-		if c, ok := show(r); ok {
-			c.Title, c.Key = strings.TrimSuffix(r.place()+": "+c.Title, ": "), r.key()
-			h.Rows[last].Cells[slices.Index(steps, r.concurrency)] = c
+		f := r.Figures[target]
+		if f == nil {
+			continue
+		}
+		if c, ok := show(f); ok {
+			c.Title, c.Row = strings.TrimSuffix(r.String()+": "+c.Title, ": "), r
+			h.Lines[len(h.Lines)-1].Fields[slices.Index(steps, r.Concurrency)] = c
 		}
 	}
 	return h

@@ -1,20 +1,17 @@
-package report
+package report_test
 
 import (
-	"encoding/json"
-	"encoding/xml"
-	"errors"
-	"io"
 	"strings"
 	"testing"
 
 	"piecebench/bench/result"
 	"piecebench/records"
+	"piecebench/report/page"
 )
 
 func htmlOf(t *testing.T, run *result.Run) string {
 	t.Helper()
-	page, err := HTML(t.TempDir(), run)
+	page, err := page.Run(t.TempDir(), run)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,33 +21,33 @@ func htmlOf(t *testing.T, run *result.Run) string {
 // needLibrary skips where this build has no ECharts.
 func needLibrary(t *testing.T) string {
 	t.Helper()
-	library, err := asset("assets/echarts.min.js")
+	library, err := page.Library()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if library == nil {
-		t.Skip("SKIPPED, NOT tested: this build has no ECharts; run report/assets/fetch, which needs npm, and test again")
+		t.Skip("SKIPPED, NOT tested: this build has no ECharts; run report/page/assets/fetch, which needs npm, and test again")
 	}
 	return string(library)
 }
 
 // ours is the page without the library, whose strings hold addresses and markup.
-func ours(t *testing.T, page string) string {
+func ours(t *testing.T, html string) string {
 	t.Helper()
-	library, err := asset("assets/echarts.min.js")
+	library, err := page.Library()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.Replace(page, string(library), "", 1)
+	return strings.Replace(html, string(library), "", 1)
 }
 
 func TestPageAnswersFirst(t *testing.T) {
 	page := ours(t, htmlOf(t, runOf(
 		cell("raw", "1MiB", 10, 400), cell("gateway", "1MiB", 10, 100),
 		cell("raw", "1MiB", 100, 600), cell("gateway", "1MiB", 100, 486))))
-	wants(t, page, "<h1>gateway delivered 53 % of raw’s goodput in the median row and 25 % in the worst of 2",
-		`<td class="worst"><a class="cell" href="#clients=10&amp;link=1gbit%2F40ms&amp;mode=1MiB" title="1MiB, 10 clients, 1gbit/40ms: 100 against 400 Mbit/s"><span>0.25</span><small>not known</small></a></td>`,
-		`<td class="worse2"><a class="cell" href="#clients=100&amp;link=1gbit%2F40ms&amp;mode=1MiB" title="1MiB, 100 clients, 1gbit/40ms: 486 against 600 Mbit/s"><span>0.81</span><small>not known</small></a></td>`,
+	wants(t, page, "<h1>gateway delivered 53 % of raw’s goodput in the median row and 25 % in the worst of 2 rows",
+		`<td class="worst"><a class="row" href="#clients=10&amp;link=1gbit%2F40ms&amp;mode=1MiB" title="1MiB, 10 clients, 1gbit/40ms: 100 against 400 Mbit/s"><span>0.25</span><small>not known</small></a></td>`,
+		`<td class="worse2"><a class="row" href="#clients=100&amp;link=1gbit%2F40ms&amp;mode=1MiB" title="1MiB, 100 clients, 1gbit/40ms: 486 against 600 Mbit/s"><span>0.81</span><small>not known</small></a></td>`,
 		"RTT 40.1 ms, measured ceiling 1000 Mbit/s of 1000", "<h2>Calibration</h2>")
 }
 
@@ -97,45 +94,9 @@ func TestHostileNamesAreTextInThePage(t *testing.T) {
 	}
 }
 
-func TestPictureIsWellFormedAndNamesTheTargets(t *testing.T) {
-	needLibrary(t)
-	for name, run := range map[string]*result.Run{"sweep": synthetic(defaultSweep), "hostile": hostileRun(), "one cell": runOf(cell("mine", "full", 8, 9))} {
-		picture, err := Picture(run)
-		if err != nil {
-			t.Fatal(err)
-		}
-		elements := map[string]int{}
-		for d := xml.NewDecoder(strings.NewReader(string(picture))); ; {
-			token, err := d.Token()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			if e, ok := token.(xml.StartElement); ok {
-				elements[e.Name.Local]++
-			}
-		}
-		if elements["script"] > 0 || elements["img"] > 0 || elements["path"] == 0 {
-			t.Errorf("%s: elements %v", name, elements)
-		}
-		if name == "sweep" {
-			wants(t, string(picture), ">gateway<", "Goodput over 1gbit/40ms: 1MiB, Mbit/s")
-		}
-	}
-	if _, err := Picture(runOf()); err == nil {
-		t.Error("a run without cells has a picture")
-	}
-}
-
 func TestBoundsAreDrawnAsBounds(t *testing.T) {
 	slow := cell("raw", "full", 10, 5)
 	slow.TTFB.P95 = &result.Quantile{Ms: 12000, Bound: true}
-	v := newView(runOf(cell("raw", "full", 1, 5), slow))
-	data, err := json.Marshal(v.views()[0].make(v, v.links[0].modes()[0]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	wants(t, string(data), `{"value":[10,12000],"text":"p95 \u003e 12.0 s","cell":1,"symbol":"path://M0,-10L10,8L-10,8ZM0,-5L-6,5.5L6,5.5Z","symbolSize":11}`)
+	page := htmlOf(t, runOf(cell("raw", "full", 1, 5), slow))
+	wants(t, page, `{"value":[10,12000],"text":"p95 \u003e 12.0 s","row":1,"symbol":"path://M0,-10L10,8L-10,8ZM0,-5L-6,5.5L6,5.5Z","symbolSize":11}`)
 }

@@ -1,4 +1,4 @@
-package report
+package report_test
 
 import (
 	"strings"
@@ -6,9 +6,13 @@ import (
 
 	"piecebench/bench/bottleneck"
 	"piecebench/bench/result"
-	"piecebench/bench/stats"
 	"piecebench/records"
+	"piecebench/report"
+	"piecebench/report/comparison"
+	"piecebench/report/text"
 )
+
+const machineNote = report.MachineMark + " This machine limited one of the two"
 
 func limited(c result.Cell, by string) result.Cell {
 	c.LimitedBy = by
@@ -35,39 +39,39 @@ func TestRowsThatTheMachineDecidedAreLeftOutAndCounted(t *testing.T) {
 		cell("raw", "100MiB", 1000, 900), withTTFB(late(cell("gateway", "100MiB", 1000, 880)), 500, false),
 	)
 	want := []string{
-		"gateway delivered 98 % of raw’s goodput in the median row and 95 % in the worst of 3 (full, 10 clients, 1gbit/40ms: 760 against 800 Mbit/s); 2 rows that this machine limited are left out.",
-		"gateway’s TTFB (95th percentile) was 1.00 times that of raw in the median row and 1.00 times in the worst of 2",
+		"gateway delivered 98 % of raw’s goodput in the median row and 95 % in the worst of 3 rows (full, 10 clients, 1gbit/40ms: 760 against 800 Mbit/s); 2 rows that this machine limited are left out.",
+		"gateway’s TTFB (95th percentile) was 1.00 times that of raw in the median row and 1.00 times in the worst of 2 rows",
 		"; 3 rows that this machine limited, or in which the emulated delay was late, are left out.",
-		"2 cells that the generator, the host or the emulated link limited: raw, 1MiB, 1000 clients, 1gbit/40ms (host); gateway, 10MiB, 1000 clients, 1gbit/40ms (generator)",
+		"The generator, the host or the emulated link limited 2 of 10 cells: raw, 1MiB, 1000 clients, 1gbit/40ms (host); gateway, 10MiB, 1000 clients, 1gbit/40ms (generator)",
 	}
-	wants(t, Text(run, 1000), append(want, "0.50 ‡", "0.33 ‡", machineNote)...)
-	wants(t, Markdown(run), append(want, "| 0.50 ‡ |", machineNote)...)
-	wants(t, htmlOf(t, run), append(want, `<td class="right machine">0.50 ‡</td>`, machineNote, "Framed, in grey: this machine limited one of the two, so", "or the emulated delay was late, so they")...)
+	wants(t, textOf(run, 1000), append(want, "0.50 ‡", "0.33 ‡", machineNote)...)
+	wants(t, markdownOf(run), append(want, "| 0.50 ‡ |", machineNote)...)
+	wants(t, htmlOf(t, run), append(want, `<td class="machine right">0.50 ‡</td>`, machineNote, "Framed, in grey: this machine limited one of the two, so", "or the emulated delay was late, so they do not")...)
 
-	v := newView(run)
-	for _, m := range v.heatmaps()[0].Maps {
+	v := report.NewView(run)
+	for _, m := range v.Heatmaps()[0].Maps {
 		grey := 0
-		for _, r := range m.Rows {
-			for _, c := range r.Cells {
-				if c.Class == machineClass {
+		for _, l := range m.Lines {
+			for _, f := range l.Fields {
+				if f.Class == report.MachineClass {
 					grey++
 				}
 			}
 		}
 		if want := map[bool]int{true: 2, false: 3}[strings.HasPrefix(m.Title, "Goodput")]; grey != want {
-			t.Errorf("%s: %d cells are grey, want %d", m.Title, grey, want)
+			t.Errorf("%s: %d rows are grey, want %d", m.Title, grey, want)
 		}
 	}
-	if shown := v.rows()[v.worst()].place(); shown != "full, 10 clients, 1gbit/40ms" {
+	if shown := v.Worst().String(); shown != "full, 10 clients, 1gbit/40ms" {
 		t.Errorf("the page first shows %s, which the machine decided", shown)
 	}
 
 	all := runOf(limited(cell("raw", "full", 1, 900), bottleneck.Emulator), cell("gateway", "full", 1, 100))
-	wants(t, Text(all, 1000), "This machine limited the one row of gateway and raw, which therefore say nothing of how the two differ.", "TTFB is not compared: this machine limited the one row")
+	wants(t, textOf(all, 1000), "This machine limited the one row of gateway and raw, so they do not show how the two differ.", "TTFB is not compared: this machine limited the one row")
 	one := runOf(limited(cell("mine", "full", 1, 900), bottleneck.Host), cell("mine", "full", 10, 500))
-	wants(t, Text(one, 1000), "mine delivered 50 % of the link’s measured ceiling (full, 10 clients, 1gbit/40ms: 500 Mbit/s); 1 row that this machine limited is left out.")
+	wants(t, textOf(one, 1000), "mine delivered 50 % of the link’s measured ceiling (full, 10 clients, 1gbit/40ms: 500 Mbit/s); 1 row that this machine limited is left out.")
 	one.Cells[1].LimitedBy = bottleneck.Host
-	wants(t, Text(one, 1000), "mine delivered 70 % of the link’s measured ceiling in the median row", "; this machine limited all 2 rows, so it is what the machine does, more than mine.")
+	wants(t, textOf(one, 1000), "mine delivered 70 % of the link’s measured ceiling in the median row", "; this machine limited all 2 rows, so the figures show the machine more than mine.")
 }
 
 // A generator that spins on the errors of a dead server does not excuse it.
@@ -81,10 +85,10 @@ func TestARowInWhichOneSideFailsIsAFinding(t *testing.T) {
 		}
 		return runOf(cell("raw", "full", 1, 900), cell("gateway", "full", 1, 900), dead, other)
 	}
-	wants(t, Text(rows(dead), 1000),
-		"Requests that failed: raw none, gateway 98.0 % (5000 of 5100). gateway delivered 50 % of raw’s goodput in the median row and 0 % in the worst of 2 (full, 10 clients, 1gbit/40ms: 0 against 900 Mbit/s).")
+	wants(t, textOf(rows(dead), 1000),
+		"Requests that failed: raw none, gateway 98.0 % (5000 of 5100). gateway delivered 50 % of raw’s goodput in the median row and 0 % in the worst of 2 rows (full, 10 clients, 1gbit/40ms: 0 against 900 Mbit/s).")
 	dead.Target = "raw"
-	wants(t, Text(rows(dead), 1000), "Requests that failed: raw 98.0 % (5000 of 5100), gateway none.",
+	wants(t, textOf(rows(dead), 1000), "Requests that failed: raw 98.0 % (5000 of 5100), gateway none.",
 		"raw delivered nothing in 1 row in which gateway did, such as full, 10 clients, 1gbit/40ms.")
 }
 
@@ -95,27 +99,24 @@ func TestWrongDataIsSilentNowhere(t *testing.T) {
 	bad.Failed, bad.FirstErrors = map[records.Outcome]int{"corrupt": 45, "reset": 5}, []string{"corrupt: baga1 differs at 7"}
 	run := runOf(cell("raw", "1MiB", 10, 900), bad)
 	headline := "Requests that failed: raw none, gateway 33.3 % (50 of 150; 45 brought wrong data). gateway delivered 67 % of raw’s goodput"
-	for name, text := range map[string]string{"text": Text(run, 1000), "Markdown": Markdown(run), "page": htmlOf(t, run)} {
-		if !strings.Contains(text, headline) || !strings.Contains(text, "1 cell in which a server sent bytes that are not the piece") {
+	for name, text := range map[string]string{"text": textOf(run, 1000), "Markdown": markdownOf(run), "page": htmlOf(t, run)} {
+		if !strings.Contains(text, headline) || !strings.Contains(text, "In 1 of 2 cells a server sent bytes that are not the piece") {
 			t.Errorf("%s does not say so:\n%.3000s", name, text)
 		}
 	}
-	wants(t, Text(run, 1000), "600 (60 %)", "Rows that reached 90 % of the link’s measured ceiling, so that the link decided: raw in 1 of 1, gateway in 1 of 1.")
+	wants(t, textOf(run, 1000), "600 (60 %)", "Rows that reached 90 % of the link’s measured ceiling, so that the link decided: raw in 1 of 1, gateway in 1 of 1.")
 	wants(t, htmlOf(t, run), "33.3 % failed", "delivered, with failed requests", "900 Mbit/s")
-	if got := newView(run).rows()[0].figures[1].successAndCut(); got != "66.7 % (45 corrupt)" {
-		t.Errorf("the table of 2023 says %q", got)
-	}
 	older := runOf(run.Cells...)
 	older.Cells[1].DeliveredBytes = 0
-	wants(t, Text(older, 1000), "older run: 1 cell whose goodput includes the bytes of failed requests")
-	wants(t, ComparisonText(comparisonOf(t, older, runOf(cell("raw", "1MiB", 10, 900), bad)), 1000), "older run: 1 row in which the goodput of a side includes")
+	wants(t, textOf(older, 1000), "older run: The goodput of 1 of 2 cells includes the bytes of failed requests")
+	wants(t, text.Document(comparison.Document(comparisonOf(t, older, runOf(cell("raw", "1MiB", 10, 900), bad))), 1000), "older run: 1 row in which the goodput of a side includes")
 }
 
 func TestFailuresOnAStarvingLinkAreNotCharged(t *testing.T) {
 	starved := limited(cell("raw", "100MiB", 1000, 900), bottleneck.Emulator)
 	starved.Failed = map[records.Outcome]int{"short": 17}
-	text := Text(runOf(starved, cell("gateway", "100MiB", 1000, 900)), 1000)
-	wants(t, text, "17 failed where the emulated link let them starve, and are charged to no server")
+	text := textOf(runOf(starved, cell("gateway", "100MiB", 1000, 900)), 1000)
+	wants(t, text, "17 failed because the emulated link starved them, and count against no server")
 	if strings.Contains(text, "Requests that failed") {
 		t.Error("the headline charges raw with them")
 	}
@@ -132,13 +133,13 @@ func TestTwoRepetitionsAllowNoInterval(t *testing.T) {
 	}
 	run := runOf(cells...)
 	const note = "Two repetitions allow no interval: REPEAT=5 gives one."
-	for name, text := range map[string]string{"text": Text(run, 1000), "Markdown": Markdown(run), "page": htmlOf(t, run)} {
+	for name, text := range map[string]string{"text": textOf(run, 1000), "Markdown": markdownOf(run), "page": htmlOf(t, run)} {
 		if strings.Count(text, note) != 1 || strings.Contains(text, "99 % interval of the mean") {
 			t.Errorf("%s does not say once that two repetitions allow none", name)
 		}
 	}
-	wants(t, Text(run, 1000), " 0.42")
-	wants(t, ComparisonText(comparisonOf(t, run, run, "raw", "gateway"), 1000), "Goodput: unclear in 1 of 1 row.",
+	wants(t, textOf(run, 1000), " 0.42")
+	wants(t, text.Document(comparison.Document(comparisonOf(t, run, run, "raw", "gateway")), 1000), "Goodput: unclear in 1 of 1 row.",
 		"Two repetitions allow no interval", "647 Mbit/s 269 Mbit/s 0.416 – 2 unclear")
 }
 
@@ -151,8 +152,8 @@ func TestNoAbsurdBoundIsPrinted(t *testing.T) {
 		cells = append(cells, raw, gateway)
 	}
 	run := runOf(cells...)
-	wants(t, Text(run, 1000), "(not known)", "(more than tenfold)")
-	text := ComparisonText(comparisonOf(t, run, run, "raw", "gateway"), 1000)
+	wants(t, textOf(run, 1000), "(not known)", "(more than tenfold)")
+	text := text.Document(comparison.Document(comparisonOf(t, run, run, "raw", "gateway")), 1000)
 	wants(t, text, "not known 3 unclear", "more than tenfold")
 	if strings.Contains(text, "0.000") {
 		t.Errorf("a bound of zero:\n%s", text)
@@ -167,11 +168,11 @@ func TestTheMiddleOfBoundsIsABound(t *testing.T) {
 		c.Repetition = rep + 1
 		cells = append(cells, c)
 	}
-	wants(t, Markdown(runOf(cells...)), "| 80.0 ms | > 800 ms |")
+	wants(t, markdownOf(runOf(cells...)), "| 80.0 ms | > 800 ms |")
 	cells[0].TTFB.P95.Ms = 950
-	wants(t, Markdown(runOf(cells...)), "| 80.0 ms | 900 ms |")
+	wants(t, markdownOf(runOf(cells...)), "| 80.0 ms | 900 ms |")
 	cells[0].TTFB.P95 = nil // every request of that repetition failed
-	wants(t, Markdown(runOf(cells...)), "| 80.0 ms | > 800 ms |")
+	wants(t, markdownOf(runOf(cells...)), "| 80.0 ms | > 800 ms |")
 }
 
 func TestRatiosOfBoundsAreNotComparedAsValues(t *testing.T) {
@@ -181,26 +182,19 @@ func TestRatiosOfBoundsAreNotComparedAsValues(t *testing.T) {
 		withTTFB(cell("raw", "full", 100, 900), 100, false), withTTFB(cell("gateway", "full", 100, 900), 130, false),
 		withTTFB(cell("raw", "full", 200, 900), 100, true), withTTFB(cell("gateway", "full", 200, 900), 400, false),
 	)
-	wants(t, Text(run, 1000), "was between 0.85 and 2.65 times that of raw in the median row and at least 1.30 times in the worst of 4 (full, 100 clients")
-	for ratio, want := range map[stats.Range]string{
-		stats.AtLeast(0.5): "plain", stats.AtLeast(1.2): "worse1", stats.AtLeast(9): "worst", {High: 0.5}: "better", {High: 4}: "plain", stats.Exactly(0.5): "better",
-	} {
-		if got := ttfbClass(ratio); got != want {
-			t.Errorf("%v is coloured %s, want %s", ratio, got, want)
-		}
-	}
+	wants(t, textOf(run, 1000), "was between 0.85 and 2.65 times that of raw in the median row and at least 1.30 times in the worst of 4 rows (full, 100 clients")
 }
 
 func TestMissingFiguresAreNamed(t *testing.T) {
 	a, b := runOf(cell("raw", "full", 1, 900), cell("raw", "1MiB", 1, 900)), runOf(cell("raw", "full", 1, 0), cell("gateway", "full", 1, 900))
 	b.ID, b.Planned = "b", 4
 	c := comparisonOf(t, a, b)
-	if got, want := Missing(c), "b has 2 of 4 planned cells; raw, 1MiB, 1 client, 1gbit/40ms: not in B; gateway, full, 1 client, 1gbit/40ms: not in A; "+
+	if got, want := comparison.Missing(c), "b has 2 of 4 planned cells; raw, 1MiB, 1 client, 1gbit/40ms: not in B; gateway, full, 1 client, 1gbit/40ms: not in A; "+
 		"raw, full, 1 client, 1gbit/40ms: B delivered nothing in repetition 1"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	wants(t, ComparisonText(c, 1000), "missing: 1 gap: raw, full, 1 client, 1gbit/40ms: B delivered nothing in repetition 1.")
-	if same := comparisonOf(t, a, a); Missing(same) != "" {
-		t.Errorf("of a run beside itself %q is missing", Missing(same))
+	wants(t, text.Document(comparison.Document(c), 1000), "missing: 1 gap: raw, full, 1 client, 1gbit/40ms: B delivered nothing in repetition 1.")
+	if same := comparisonOf(t, a, a); comparison.Missing(same) != "" {
+		t.Errorf("of a run beside itself %q is missing", comparison.Missing(same))
 	}
 }

@@ -1,4 +1,4 @@
-package report
+package report_test
 
 import (
 	"os"
@@ -12,6 +12,8 @@ import (
 
 	"piecebench/bench/result"
 	"piecebench/internal/contained"
+	"piecebench/report/export"
+	"piecebench/report/page"
 )
 
 // largeRun writes a run of 500 cells and a million requests into a new folder.
@@ -36,7 +38,7 @@ const reportOf = "PIECEBENCH_TEST_REPORT_OF"
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(reportOf); dir != "" {
-		if err := Write(dir); err != nil {
+		if err := export.Write(dir); err != nil {
 			panic(err)
 		}
 		os.Exit(0)
@@ -57,27 +59,27 @@ func TestAReportOfAMillionRequestsIsSmallAndTakesLittleMemory(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	memory := child.ProcessState.SysUsage().(*syscall.Rusage).Maxrss * 1024
-	page, err := os.ReadFile(filepath.Join(dir, "report.html"))
+	html, err := os.ReadFile(filepath.Join(dir, "report.html"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("500 cells, 1,000,000 requests: %.1f s, %d MB of memory, report.html %.2f MB", time.Since(started).Seconds(), memory/1e6, float64(len(page))/1e6)
+	t.Logf("500 cells, 1,000,000 requests: %.1f s, %d MB of memory, report.html %.2f MB", time.Since(started).Seconds(), memory/1e6, float64(len(html))/1e6)
 	if memory > 1e9 {
 		t.Errorf("it took %d MB of memory, more than 1 GB", memory/1e6)
 	}
-	if len(page) > 5e6 {
-		t.Errorf("report.html has %d bytes, more than 5 MB", len(page))
+	if len(html) > 5e6 {
+		t.Errorf("report.html has %d bytes, more than 5 MB", len(html))
 	}
 	// Each cell is in the heat maps of four targets, twice, and has a row of the
 	// table of requests and one of what decided.
-	text := ours(t, string(page))
-	if n := strings.Count(text, `<a class="cell"`); n != 4*2*100 {
+	text := ours(t, string(html))
+	if n := strings.Count(text, `<a class="row"`); n != 4*2*100 {
 		t.Errorf("the heat maps have %d cells, want 800", n)
 	}
 	if n := strings.Count(text, `"duration":{"steps":[[`); n != 500 {
 		t.Errorf("%d cells have the distribution of their durations, want 500", n)
 	}
-	decided := regexp.MustCompile(`(?s)What decided in each cell.*?</table>`).FindString(text)
+	decided := regexp.MustCompile(`(?s)What limited each row.*?</table>`).FindString(text)
 	if n := strings.Count(decided, "<tr>"); n != 501 {
 		t.Errorf("%d rows say what decided, want 500 and their head", n)
 	}
@@ -90,7 +92,7 @@ func BenchmarkReportOfAMillionRequests(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if _, err := HTML(dir, run); err != nil {
+		if _, err := page.Run(dir, run); err != nil {
 			b.Fatal(err)
 		}
 	}

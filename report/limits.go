@@ -1,94 +1,84 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"piecebench/bench/bottleneck"
+	"piecebench/bench/result"
 )
 
-// limits are what limited one target, in how many places.
-type limits struct {
+// Limits count what limited one target.
+type Limits struct {
 	Target string
-	Parts  []limitCount
+	Parts  []LimitCount
 }
 
-// limitCount is a verdict and the number of places that have it. Class is its
-// colour.
-type limitCount struct {
+// LimitCount is a bottleneck and the number of rows that have it. Class groups bottlenecks:
+// path, servers, machine or unknown.
+type LimitCount struct {
 	Name, Class string
 	N           int
 }
 
-// unknownLimit stands where no rule for a verdict holds.
+// unknownLimit stands where no rule for a bottleneck holds.
 const unknownLimit = "not known"
 
-// limitOrder begins with the path: there a server can do nothing better.
-var limitOrder = []string{bottleneck.Link, bottleneck.Latency, bottleneck.Server, bottleneck.ServerCPU, bottleneck.Host, bottleneck.Generator, bottleneck.Emulator}
-
-// limitName is a verdict, or that it is not known.
-func limitName(verdict string) string {
-	if verdict == "" {
-		return unknownLimit
-	}
-	return verdict
+// classes order the bottlenecks. The path is first: there a server can do nothing better.
+var classes = []struct{ limit, class string }{
+	{bottleneck.Link, "path"}, {bottleneck.Latency, "path"},
+	{bottleneck.Server, "servers"}, {bottleneck.ServerCPU, "servers"},
+	{bottleneck.Host, "machine"}, {bottleneck.Generator, "machine"}, {bottleneck.Emulator, "machine"},
 }
 
-// limited counts the verdicts of each target. Repetitions that differ count as
-// they are shown: "link, host".
-func (v *view) limited() []limits {
-	var all []limits
-	for t, name := range v.targets {
-		l := limits{Target: name}
-		for _, r := range v.rows() {
-			f := r.figures[t]
-			if f == nil {
-				continue
-			}
-			by := limitName(f.limitedBy)
-			i := slices.IndexFunc(l.Parts, func(p limitCount) bool { return p.Name == by })
+// limit is what limited these figures, or that it is not known.
+func (f *Figures) limit() string { return cmp.Or(f.LimitedBy, unknownLimit) }
+
+// Limited counts what limited each target. Repetitions that differ count together:
+// "link, host".
+func (v *View) Limited() (all []Limits) {
+	for _, target := range v.Targets {
+		l := Limits{Target: target}
+		for f := range v.of(target) {
+			i := slices.IndexFunc(l.Parts, func(p LimitCount) bool { return p.Name == f.limit() })
 			if i < 0 {
-				l.Parts = append(l.Parts, limitCount{Name: by, Class: limitClass(by)})
-				i = len(l.Parts) - 1
+				i = len(l.Parts)
+				l.Parts = append(l.Parts, LimitCount{Name: f.limit(), Class: limitClass(f.limit())})
 			}
 			l.Parts[i].N++
 		}
-		slices.SortStableFunc(l.Parts, func(a, b limitCount) int { return limitRank(a.Name) - limitRank(b.Name) })
+		slices.SortStableFunc(l.Parts, func(a, b LimitCount) int { return limitRank(a.Name) - limitRank(b.Name) })
 		all = append(all, l)
 	}
 	return all
 }
 
 func limitRank(name string) int {
-	if i := slices.Index(limitOrder, strings.Split(name, ", ")[0]); i >= 0 {
-		return i
+	first, _, _ := strings.Cut(name, ", ")
+	for i, c := range classes {
+		if c.limit == first {
+			return i
+		}
 	}
-	return len(limitOrder)
+	return len(classes)
 }
 
-// limitClass tells the path, the server and what measures apart.
 func limitClass(name string) string {
-	switch {
-	case name == bottleneck.Link || name == bottleneck.Latency:
-		return "path"
-	case name == bottleneck.Server || name == bottleneck.ServerCPU:
-		return "servers"
-	case slices.Contains(limitOrder, name):
-		return "machine"
+	for _, c := range classes {
+		if c.limit == name {
+			return c.class
+		}
 	}
 	return "unknown"
 }
 
-// verdicts is what decided in each cell.
-func (v *view) verdicts() table {
-	t := table{head: []column{left("link"), left("mode"), right("clients"), left("target"), left("limited by"), left("because")}}
-	for _, r := range v.rows() {
-		for i, f := range r.figures {
-			if f != nil {
-				t.rows = append(t.rows, []string{linkName(r.link), r.mode, strconv.Itoa(r.concurrency), v.targets[i], limitName(f.limitedBy), f.because})
-			}
-		}
+// Bottlenecks is a table of what limited some rows, and the figures that show it.
+func Bottlenecks(rows []*Row) Table {
+	t := Table{Head: []Column{Left("link"), Left("mode"), Right("clients"), Left("target"), Left("limited by"), Left("because")}, Groups: 3}
+	for f := range All(rows) {
+		t.Add(result.LinkName(f.Row.Link), f.Row.Mode, strconv.Itoa(f.Row.Concurrency), f.Target, f.limit(), f.Because)
 	}
 	return t
 }

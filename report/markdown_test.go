@@ -1,4 +1,4 @@
-package report
+package report_test
 
 import (
 	"fmt"
@@ -6,16 +6,18 @@ import (
 	"testing"
 
 	"piecebench/bench/result"
+	"piecebench/report/comparison"
+	"piecebench/report/markdown"
 )
 
 func TestMarkdownOfTheRecordedRunTellsWhatLimitedItsCells(t *testing.T) {
 	c := cell("raw", "full", 1, 900)
 	c.LimitedBy, c.Because = "link", "99 % of the link’s ceiling"
 	unknown := cell("gateway", "full", 1, 800)
-	md := Markdown(runOf(c, unknown))
-	wants(t, md, "<summary>What limited them, and the figures that decided it</summary>",
-		"| full | 1 | raw | link | 99 % of the link’s ceiling |", "| gateway | 800 (80 %) | 0.89 | 80.0 ms | 100 ms | – | 1.50 s | > 12.0 s | – | 100 % | 0 | – |")
-	if strings.Contains(Markdown(runOf(unknown)), "the figures that decided it") {
+	md := markdownOf(runOf(c, unknown))
+	wants(t, md, "<summary>What limited them, and the figures that show it</summary>",
+		"| 1gbit/40ms | full | 1 | raw | link | 99 % of the link’s ceiling |", "| gateway | 800 (80 %) | 0.89 | 80.0 ms | 100 ms | – | 1.50 s | > 12.0 s | – | 100 % | 0 | – |")
+	if strings.Contains(markdownOf(runOf(unknown)), "the figures that show it") {
 		t.Error("a run without verdicts has a table of them")
 	}
 }
@@ -32,7 +34,7 @@ func TestOfManyRowsTheTellingOnesStandOpen(t *testing.T) {
 			cells = append(cells, cell("raw", mode, n, 500), cell("gateway", mode, n, 500*share))
 		}
 	}
-	md := Markdown(runOf(cells...))
+	md := markdownOf(runOf(cells...))
 	open, folded, found := strings.Cut(md, "<details><summary>All figures</summary>")
 	if !found {
 		t.Fatal("there is no table of all figures")
@@ -70,7 +72,7 @@ func TestMarkdownOfAnyRunFitsIntoAnIssue(t *testing.T) {
 		for i := range run.Cells {
 			run.Cells[i].Because = "figures that decided it, in as many words as a verdict takes of them, which are some"
 		}
-		md := Markdown(run)
+		md := markdownOf(run)
 		t.Logf("%s: %d bytes", name, len(md))
 		if len(md) > 65536 {
 			t.Errorf("%s: %d bytes", name, len(md))
@@ -80,7 +82,7 @@ func TestMarkdownOfAnyRunFitsIntoAnIssue(t *testing.T) {
 			t.Errorf("%s: a fold is not closed", name)
 		}
 	}
-	if md := Markdown(synthetic(defaultSweep)); strings.Contains(md, "have no room") || strings.Contains(md, "Of each mode") {
+	if md := markdownOf(synthetic(defaultSweep)); strings.Contains(md, "have no room") || strings.Contains(md, "Of each mode") {
 		t.Error("the default sweep is cut")
 	}
 }
@@ -92,36 +94,9 @@ func TestAComparisonAsMarkdownFitsIntoAnIssue(t *testing.T) {
 		many.concurrency = append(many.concurrency, n+1)
 	}
 	run := synthetic(many)
-	md := ComparisonMarkdown(comparisonOf(t, run, run, "raw", "gateway"))
+	md := markdown.Document(comparison.Document(comparisonOf(t, run, run, "raw", "gateway")))
 	if len(md) > 65536 {
 		t.Errorf("%d bytes", len(md))
 	}
 	wants(t, md, "## Goodput", "<summary>TTFB p50</summary>", "more rows have no room in an issue: they are in the comparison as text and HTML.", "- **unclear**")
-}
-
-func TestTitlesOfFoldsDoNothing(t *testing.T) {
-	var d markdownDocument
-	d.fold(first, hostile, table{head: []column{left("n")}})
-	for _, active := range []string{"<script", "@c", "#1", "\x1b", "\ny", "</details> "} {
-		if strings.Contains(d.String(), active) {
-			t.Errorf("a title holds an active %q", active)
-		}
-	}
-}
-
-func TestARowThatDoesNotFitIsCounted(t *testing.T) {
-	var d markdownDocument
-	d.add("%s", strings.Repeat("x", maxMarkdown-400))
-	narrow := table{head: []column{left("n")}}
-	for i := range 100 {
-		narrow.rows = append(narrow.rows, []string{fmt.Sprint("row ", i)})
-	}
-	d.table(third, narrow)
-	d.table(first, table{head: []column{left("m")}, rows: [][]string{{"whole"}}})
-	text := d.String()
-	shown := strings.Count(text, "| row ")
-	wants(t, text, fmt.Sprintf("%d more rows", 100-shown), "| whole |")
-	if shown == 0 || len(text) > maxMarkdown {
-		t.Errorf("%d rows are shown, in %d bytes", shown, len(text))
-	}
 }

@@ -1,4 +1,4 @@
-package report
+package report_test
 
 import (
 	"os"
@@ -11,6 +11,10 @@ import (
 
 	"piecebench/bench/result"
 	"piecebench/records"
+	"piecebench/report"
+	"piecebench/report/export"
+	"piecebench/report/markdown"
+	"piecebench/report/text"
 )
 
 // cell is a cell with the figures that tests care about.
@@ -20,6 +24,10 @@ func cell(target, mode string, clients int, mbits float64) result.Cell {
 		TTFB:     result.Quantiles{P50: &result.Quantile{Ms: 80}, P95: &result.Quantile{Ms: 100}},
 		Duration: result.Quantiles{P50: &result.Quantile{Ms: 1500}, P95: &result.Quantile{Ms: 12000, Bound: true}}}
 }
+
+func textOf(run *result.Run, width int) string { return text.Run(run, width) }
+
+func markdownOf(run *result.Run) string { return markdown.Run(run) }
 
 func runOf(cells ...result.Cell) *result.Run {
 	for i := range cells {
@@ -54,23 +62,23 @@ func TestHeadlineComparesWithTheBaseline(t *testing.T) {
 	slow := run.Cells[2]
 	slow.TTFB.P95 = &result.Quantile{Ms: 730}
 	run.Cells[2] = slow
-	wants(t, Markdown(run),
-		"**gateway delivered 80 % of raw’s goodput in the median row and 25 % in the worst of 3 (1MiB, 10 clients, 1gbit/40ms: 100 against 400 Mbit/s).**",
-		"gateway’s TTFB (95th percentile) was 1.00 times that of raw in the median row and 7.30 times in the worst of 3 (1MiB, 10 clients, 1gbit/40ms: 730 ms against 100 ms).",
+	wants(t, markdownOf(run),
+		"**gateway delivered 80 % of raw’s goodput in the median row and 25 % in the worst of 3 rows (1MiB, 10 clients, 1gbit/40ms: 100 against 400 Mbit/s).**",
+		"gateway’s TTFB (95th percentile) was 1.00 times that of raw in the median row and 7.30 times in the worst of 3 rows (1MiB, 10 clients, 1gbit/40ms: 730 ms against 100 ms).",
 		"90 % of the link’s measured ceiling, so that the link decided: raw in 1 of 3, gateway in 1 of 3.",
 		"All 600 requests that ended succeeded; 0 were still running",
 		"| 1MiB | 10 | raw | 400 (40 %) | |",
-		"| | | gateway | 100 (10 %) | 0.25 | 80.0 ms | 730 ms |",
+		"| 1MiB | 10 | gateway | 100 (10 %) | 0.25 | 80.0 ms | 730 ms |",
 		"> 12.0 s")
 }
 
 func TestHeadlineOfOneTargetIsItsShareOfTheLink(t *testing.T) {
 	run := runOf(cell("mine", "full", 1, 900), cell("mine", "full", 10, 500), cell("mine", "full", 100, 950))
-	wants(t, Text(run, 1000), "mine delivered 90 % of the link’s measured ceiling in the median row and 50 % in the worst (full, 10 clients, 1gbit/40ms: 500 Mbit/s).")
+	wants(t, textOf(run, 1000), "mine delivered 90 % of the link’s measured ceiling in the median row and 50 % in the worst of 3 rows (full, 10 clients, 1gbit/40ms: 500 Mbit/s).")
 	for i := range run.Cells {
 		run.Cells[i].CeilingBits = 0
 	}
-	wants(t, Text(run, 1000), "mine delivered 900 Mbit/s in the median row, from 500 (full, 10 clients, 1gbit/40ms) to 950 (full, 100 clients, 1gbit/40ms).")
+	wants(t, textOf(run, 1000), "mine delivered 900 Mbit/s in the median row, from 500 (full, 10 clients, 1gbit/40ms) to 950 (full, 100 clients, 1gbit/40ms).")
 }
 
 func TestEveryTargetIsComparedWithTheFirst(t *testing.T) {
@@ -78,22 +86,22 @@ func TestEveryTargetIsComparedWithTheFirst(t *testing.T) {
 	for i, name := range []string{"a", "b", "c", "d", "e"} {
 		cells = append(cells, cell(name, "full", 10, 1000-100*float64(i)))
 	}
-	md := Markdown(runOf(cells...))
+	md := markdownOf(runOf(cells...))
 	wants(t, md, "| ratio to a |", "| 1000 (100 %) | |", "| e | 600 (60 %) | 0.60 |", "e delivered 60 % of a’s goodput in the one row that shows it")
 }
 
 func TestMissingCellsAreShownAndNotCompared(t *testing.T) {
 	run := runOf(cell("raw", "full", 1, 900), cell("gateway", "full", 1, 450), cell("raw", "full", 10, 900))
 	run.Planned, run.Finished = 4, nil
-	wants(t, Markdown(run),
+	wants(t, markdownOf(run),
 		"- **incomplete**: 3 of 4 planned cells are here. Run only what is missing with: make bench RESUME=results/20260301T174500Z-test",
 		"| full | 10 | raw | 900 (90 %) | |",
 		"delivered 50 % of raw’s goodput in the one row that shows it")
 
 	apart := runOf(cell("raw", "full", 1, 900), cell("gateway", "full", 10, 450))
-	wants(t, Text(apart, 1000), "gateway and raw have no row in common")
-	wants(t, Text(runOf(), 1000), "No cell was measured.", "No cell of this link was measured.")
-	wants(t, Markdown(runOf()), "No cell of this link was measured.")
+	wants(t, textOf(apart, 1000), "gateway and raw have no row in common")
+	wants(t, textOf(runOf(), 1000), "No cell was measured.", "No cell of this link was measured.")
+	wants(t, markdownOf(runOf()), "No cell of this link was measured.")
 }
 
 func TestCellsInWhichNothingEnded(t *testing.T) {
@@ -102,25 +110,25 @@ func TestCellsInWhichNothingEnded(t *testing.T) {
 	gateway.RequestsOK, gateway.RequestsCut = 0, 1000
 	gateway.TTFB, gateway.Duration = result.Quantiles{}, result.Quantiles{}
 	raw.WarmupQuantiles = true
-	md := Markdown(runOf(raw, gateway))
+	md := markdownOf(runOf(raw, gateway))
 	wants(t, md, "No request ended inside its window; 2000 were still running",
-		"- **nothing ended**: 2 cells in which no request ended", "gateway delivered 0 % of raw’s",
-		"80.0 ms †", warmupNote, "| gateway | 0 (0 %) | 0 | – |")
+		"- **nothing ended**: In 2 of 2 cells no request ended", "gateway delivered 0 % of raw’s",
+		"80.0 ms †", report.WarmupNote, "| gateway | 0 (0 %) | 0 | – |")
 	// A baseline that delivered nothing gives no ratio.
 	raw.WindowBytes = 0
-	wants(t, Text(runOf(raw, gateway), 1000), "no row in common that delivered anything")
+	wants(t, textOf(runOf(raw, gateway), 1000), "no row in common that delivered anything")
 }
 
 func TestFailuresAreNamedWithTheirFirstError(t *testing.T) {
 	bad := cell("gateway", "1MiB", 1000, 90)
 	bad.RequestsOK, bad.Failed, bad.FirstErrors = 40, map[records.Outcome]int{"status": 50, "reset": 10}, []string{"status: 500 Internal Server Error"}
-	wants(t, Markdown(runOf(cell("raw", "1MiB", 1000, 900), bad)),
+	wants(t, markdownOf(runOf(cell("raw", "1MiB", 1000, 900), bad)),
 		"Requests that succeeded: raw 100 % (100 of 100; 95 % interval 96.3 % to 100 %), gateway 40.0 % (40 of 100; 95 % interval 30.9 % to 49.8 %)",
-		"- **failures**: 1 cell with failed requests: gateway, 1MiB, 1000 clients, 1gbit/40ms: 60 requests (status: 500 Internal Server Error).")
+		"- **failures**: Requests failed in 1 of 2 cells: gateway, 1MiB, 1000 clients, 1gbit/40ms: 60 requests (status: 500 Internal Server Error).")
 
 	limited := bad
 	limited.FailedStatus, limited.FirstErrors = map[string]int{"429": 48, "503": 2}, []string{"reset: EOF"}
-	wants(t, Markdown(runOf(limited)), "60 requests (48 with status 429, 2 with status 503, reset: EOF).")
+	wants(t, markdownOf(runOf(limited)), "60 requests (48 with status 429, 2 with status 503, reset: EOF).")
 
 	var many []result.Cell
 	for n := 1; n <= 20; n++ {
@@ -128,14 +136,14 @@ func TestFailuresAreNamedWithTheirFirstError(t *testing.T) {
 		c.Concurrency = n
 		many = append(many, c)
 	}
-	wants(t, Text(runOf(many...), 1000), "20 cells with failed requests", "; and 16 more")
+	wants(t, textOf(runOf(many...), 1000), "Requests failed in 20 of 20 cells", "; and 16 more")
 }
 
 func TestHostLimitedLinkIsFlaggedOnceWithItsFigures(t *testing.T) {
 	run := runOf(cell("raw", "full", 1, 470), cell("gateway", "full", 1, 450))
 	run.Calibrations[0].HostLimited, run.Calibrations[0].CeilingBits = true, 470e6
 	run.Calibrations[0].Notes = []string{"host-limited: with 128 streams it carries 470.0 of 1000.0 Mbit/s"}
-	md := Markdown(run)
+	md := markdownOf(run)
 	wants(t, md, "- **host-limited**: 1gbit/40ms: this machine, not the link, sets the ceiling (470 Mbit/s where the link allows 1000).",
 		"| host-limited: with 128 streams it carries 470.0 of 1000.0 Mbit/s |")
 	if n := strings.Count(md, "with 128 streams it carries"); n != 1 {
@@ -152,7 +160,7 @@ func TestRepetitionsArePutTogether(t *testing.T) {
 		c.LimitedBy = []string{"link", "host", "link"}[rep]
 		cells = append(cells, c)
 	}
-	md := Markdown(runOf(cells...))
+	md := markdownOf(runOf(cells...))
 	wants(t, md, "| full | 1 | raw | 300 (30 %) | 70.0 ms |", "All 30 requests", "| link, host |")
 }
 
@@ -165,7 +173,7 @@ func TestHostileNamesDoNothing(t *testing.T) {
 	run := runOf(cell("raw", "full", 1, 1), bad)
 	run.ID, run.Settings, run.Fingerprint = hostile, map[string]string{hostile: hostile}, map[string]string{hostile: hostile}
 	run.Calibrations[0].Link, run.Calibrations[0].Notes, run.Calibrations[0].Backend = hostile, []string{hostile}, hostile
-	md := Markdown(run)
+	md := markdownOf(run)
 	for _, active := range []string{"<script", "[a]", "@c", "\x1b", "`x`", "https://", "www.h", "#1"} {
 		if strings.Contains(md, active) {
 			t.Errorf("Markdown holds an active %q", active)
@@ -183,7 +191,7 @@ func TestHostileNamesDoNothing(t *testing.T) {
 		}
 		columns = n
 	}
-	if text := Text(run, 1000); strings.Contains(text, "\x1b") || strings.Contains(text, "\ny") {
+	if text := textOf(run, 1000); strings.Contains(text, "\x1b") || strings.Contains(text, "\ny") {
 		t.Error("a name reaches the terminal unfiltered")
 	}
 }
@@ -202,7 +210,7 @@ func TestWriteIsDeterministicAndNeedsOnlyTheFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 		dir = moved
-		if err := Write(dir); err != nil {
+		if err := export.Write(dir); err != nil {
 			t.Fatal(err)
 		}
 		for i, name := range []string{"report.html", "report.md"} {
@@ -217,7 +225,7 @@ func TestWriteIsDeterministicAndNeedsOnlyTheFolder(t *testing.T) {
 			}
 		}
 	}
-	if Write(t.TempDir()) == nil {
+	if export.Write(t.TempDir()) == nil {
 		t.Error("a folder without a run has a report")
 	}
 }
@@ -233,7 +241,7 @@ func TestRatioOfRepetitionsHasItsInterval(t *testing.T) {
 			cells = append(cells, c)
 		}
 	}
-	md := Markdown(runOf(cells...))
+	md := markdownOf(runOf(cells...))
 	wants(t, md, "| 0.50 (0.49 to 0.51) |",
-		"- **noise**: 1 cell in which the noise between repetitions is larger than the difference to raw, and would hide one of more than 5 %: gateway, 1MiB, 1 client, 1gbit/40ms (up to ")
+		"- **noise**: In 1 comparison the noise between repetitions is larger than the difference to raw and could hide one of more than 5 %: gateway, 1MiB, 1 client, 1gbit/40ms (up to ")
 }

@@ -8,68 +8,67 @@ import (
 	"piecebench/bench/stats"
 )
 
-// summaryColumn is a column of the table in which a link's targets stand side by
-// side.
+// summaryColumn is a column of the table that shows the targets of a row side by side.
 type summaryColumn struct {
-	column
-	cell func(row) string
+	Column
+	cell func(*Row) string
 }
 
-// summaryColumns are those that have room in every link's table: always the
-// goodput, and of the others, in the order in which they are wanted, each kind
-// that fits beside those before it.
-func (v *view) summaryColumns(width int) []summaryColumn {
+// summaryColumns always have goodput. Of the other kinds, in the order of their use, each is
+// added that keeps every link's table within the width.
+func (v *View) summaryColumns(width int) []summaryColumn {
 	columns := []summaryColumn{
-		{left("mode"), func(r row) string { return r.mode }},
-		{right("clients"), func(r row) string { return strconv.Itoa(r.concurrency) }},
+		{Left("mode"), func(r *Row) string { return r.Mode }},
+		{Right("clients"), func(r *Row) string { return strconv.Itoa(r.Concurrency) }},
 	}
 	var ratios, ttfb []summaryColumn
-	for i, name := range v.targets {
-		columns = append(columns, summaryColumn{right(name + " Mbit/s"), func(r row) string { return r.figures[i].goodputAndShare() }})
-		ttfb = append(ttfb, summaryColumn{right(name + " TTFB p95"), func(r row) string { return r.figures[i].ttfbP95() }})
+	for i, name := range v.Targets {
+		columns = append(columns, summaryColumn{Right(name + " Mbit/s"), func(r *Row) string { return r.Figures[i].goodputAndShare() }})
+		ttfb = append(ttfb, summaryColumn{Right(name + " TTFB p95"), func(r *Row) string { return r.Figures[i].ttfbP95() }})
 		if i > 0 {
-			ratios = append(ratios, summaryColumn{right(name + " / " + v.targets[0]), func(r row) string { return ratio(r.compare(i)) }})
+			ratios = append(ratios, summaryColumn{Right(name + " / " + v.Targets[0]), func(r *Row) string { return ratio(r.Figures[i].Compared()) }})
 		}
 	}
-	limits := []summaryColumn{{left("limited by"), v.limits}}
+	limits := []summaryColumn{{Left("limited by"), (*Row).limits}}
 	for _, kind := range [][]summaryColumn{ratios, limits, ttfb} {
 		more := slices.Concat(columns, kind)
-		if !slices.ContainsFunc(v.links, func(l linkView) bool { return tabulate(more, l.rows).textWidth() > width }) {
+		if !slices.ContainsFunc(v.Links, func(l *Link) bool { return tabulate(more, l.Rows).width() > width }) {
 			columns = more
 		}
 	}
 	return columns
 }
 
-func tabulate(columns []summaryColumn, rows []row) table {
-	var t table
+func tabulate(columns []summaryColumn, rows []*Row) Table {
+	t := Table{Groups: 1}
 	for _, c := range columns {
-		t.head = append(t.head, c.column)
+		t.Head = append(t.Head, c.Column)
 	}
 	for _, r := range rows {
-		var line []string
+		line := Line{Row: r}
 		for _, c := range columns {
-			line = append(line, c.cell(r))
+			line.Cells = append(line.Cells, c.cell(r))
 		}
-		t.rows = append(t.rows, line)
+		t.Lines = append(t.Lines, line)
 	}
 	return t
 }
 
-// notes explain what a table of summaryColumns has in it.
-func (v *view) notes(t table) []string {
+// Summary shows some rows of a link, with the targets side by side, and the notes that the
+// table needs. No link's table is wider than width characters, if goodput alone is not.
+func (v *View) Summary(rows []*Row, width int) (t Table, notes []string) {
+	t = tabulate(v.summaryColumns(width), rows)
 	has := func(sign string) bool {
-		return slices.ContainsFunc(t.rows, func(line []string) bool {
-			return slices.ContainsFunc(line, func(cell string) bool { return strings.Contains(cell, sign) })
+		return slices.ContainsFunc(t.Lines, func(l Line) bool {
+			return slices.ContainsFunc(l.Cells, func(cell string) bool { return strings.Contains(cell, sign) })
 		})
 	}
-	var notes []string
 	var brackets []string
 	if has("%)") {
 		brackets = append(brackets, "the share of the link’s measured ceiling")
 	}
 	if has(" to ") {
-		brackets = append(brackets, "of a ratio its "+intervals)
+		brackets = append(brackets, "of a ratio its "+Intervals)
 	}
 	if brackets != nil {
 		notes = append(notes, "In brackets "+strings.Join(brackets, "; ")+".")
@@ -77,25 +76,23 @@ func (v *view) notes(t table) []string {
 	if note := v.noIntervals(); note != "" {
 		notes = append(notes, note)
 	}
-	if has(machineMark) {
+	if has(MachineMark) {
 		notes = append(notes, machineNote)
 	}
 	if has(limitsGap) {
-		notes = append(notes, "Limited by, where it differs: "+strings.Join(v.targets, limitsGap)+".")
+		notes = append(notes, "Limited by, where it differs: "+strings.Join(v.Targets, limitsGap)+".")
 	}
 	if has(warmupMark) {
-		notes = append(notes, warmupNote)
+		notes = append(notes, WarmupNote)
 	}
-	return notes
+	return t, notes
 }
 
-// noIntervals says why ratios have no interval, where none has one.
-func (v *view) noIntervals() string {
+// noIntervals says why no ratio has an interval, where that is so.
+func (v *View) noIntervals() string {
 	most := 0
-	for _, r := range v.rows() {
-		for t := 1; t < len(r.figures); t++ {
-			most = max(most, r.compare(t).Repetitions)
-		}
+	for f := range All(v.Rows) {
+		most = max(most, f.Compared().Repetitions)
 	}
 	switch {
 	case most == 0 || most >= stats.LeastForInterval:
@@ -106,29 +103,74 @@ func (v *view) noIntervals() string {
 	return "Two repetitions allow no interval: REPEAT=5 gives one."
 }
 
+// goodputAndShare writes Mbit/s, and in brackets the share of the ceiling.
+func (f *Figures) goodputAndShare() string {
+	if f == nil {
+		return Missing
+	}
+	text := megabits(f.Goodput)
+	if share, ok := f.Share(); ok {
+		text += " (" + wholePercent(share) + ")"
+	}
+	return text
+}
+
+func (f *Figures) ttfbP95() string {
+	if f == nil {
+		return Missing
+	}
+	return Quantile(f.TTFB.P95, f.WarmupQuantiles)
+}
+
 // limitsGap stands between what limited different targets.
 const limitsGap = "; "
 
-func (f *figures) ttfbP95() string {
-	if f == nil {
-		return missing
-	}
-	return quantile(f.ttfb.P95, f.warmupQuantiles)
-}
-
-// limits says what limited a row: once where it was the same for every target,
-// else in their order.
-func (v *view) limits(r row) string {
+// limits says what limited a row: once where it was the same for every target.
+func (r *Row) limits() string {
 	var limits []string
-	for _, f := range r.figures {
+	for _, f := range r.Figures {
 		if f == nil {
-			limits = append(limits, missing)
+			limits = append(limits, Missing)
 		} else {
-			limits = append(limits, orMissing(f.limitedBy))
+			limits = append(limits, OrMissing(f.LimitedBy))
 		}
 	}
 	if same := slices.Compact(slices.Clone(limits)); len(same) == 1 {
 		return same[0]
 	}
 	return strings.Join(limits, limitsGap)
+}
+
+// AllFigures is a table of everything about some rows, a line for each target.
+func (v *View) AllFigures(rows []*Row) Table {
+	t := Table{Head: []Column{Left("mode"), Right("clients"), Left("target"), Right("Mbit/s")}, Groups: 2}
+	several := len(v.Targets) > 1
+	if several {
+		t.Head = append(t.Head, Right("ratio to "+v.Targets[0]))
+	}
+	t.Head = append(t.Head, Right("TTFB p50"), Right("TTFB p95"), Right("TTFB p99"),
+		Right("duration p50"), Right("duration p95"), Right("duration p99"), Right("success"), Right("cut"), Left("limited by"))
+	for f := range All(rows) {
+		cells := []string{f.Row.Mode, strconv.Itoa(f.Row.Concurrency), f.Target, f.goodputAndShare()}
+		switch {
+		case several && f.Target == v.Targets[0]:
+			cells = append(cells, "")
+		case several:
+			cells = append(cells, ratio(f.Compared()))
+		}
+		w := f.WarmupQuantiles
+		cells = append(cells, Quantile(f.TTFB.P50, w), Quantile(f.TTFB.P95, w), Quantile(f.TTFB.P99, w),
+			Quantile(f.Duration.P50, w), Quantile(f.Duration.P95, w), Quantile(f.Duration.P99, w),
+			f.Success(), strconv.FormatInt(f.Cut, 10), OrMissing(f.LimitedBy))
+		t.Lines = append(t.Lines, Line{cells, f.Because, f.Row})
+	}
+	return t
+}
+
+// Success writes the share of the requests that ended which succeeded.
+func (f *Figures) Success() string {
+	if f.OK+f.Failed == 0 {
+		return Missing
+	}
+	return percent(float64(f.OK) / float64(f.OK+f.Failed))
 }

@@ -1,4 +1,4 @@
-package report
+package report_test
 
 import (
 	"flag"
@@ -12,6 +12,7 @@ import (
 
 	"piecebench/bench/result"
 	"piecebench/records"
+	"piecebench/report/export"
 )
 
 // sweep describes a synthetic run: made-up figures in the shape of real ones,
@@ -162,7 +163,7 @@ func writeRecords(t testing.TB, dir string, run *result.Run, requests int) {
 //	go test ./report -run Synthetic -synthetic DIR
 var syntheticDir = flag.String("synthetic", "", "folder to write a synthetic run and its reports to")
 
-func TestWriteFormatsOfTheSyntheticRun(t *testing.T) {
+func TestReportsOfTheSyntheticRun(t *testing.T) {
 	needLibrary(t)
 	dir := *syntheticDir
 	if dir == "" {
@@ -175,18 +176,18 @@ func TestWriteFormatsOfTheSyntheticRun(t *testing.T) {
 	if err := run.Save(dir); err != nil {
 		t.Fatal(err)
 	}
-	paths, err := WriteFormats(dir, run, "html", "md", "svg")
+	paths, err := export.Save(dir, run, export.HTML{}, export.Markdown{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, name := range []string{"report.html", "report.md", "report.svg"} {
+	for i, name := range []string{"report.html", "report.md"} {
 		if want := filepath.Join(dir, name); i >= len(paths) || paths[i] != want {
 			t.Errorf("paths %q lack %s", paths, want)
 		} else if st, err := os.Stat(want); err != nil || st.Size() < 10_000 {
 			t.Errorf("%s: %v, %v", name, st, err)
 		}
 	}
-	if _, err := WriteFormats(dir, run, "pdf"); err == nil {
-		t.Error("a format that does not exist was written")
+	if _, err := export.Named(export.Exporters(80), "pdf"); err == nil {
+		t.Error("a format that does not exist is known")
 	}
 }

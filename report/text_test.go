@@ -1,4 +1,4 @@
-package report
+package report_test
 
 import (
 	"flag"
@@ -34,8 +34,8 @@ func TestTerminalTablesAreGolden(t *testing.T) {
 	sweep.Settings["PRICE_EGRESS"], sweep.Settings["PRICE_SERVER_HOUR"] = "0.02", "1.536"
 	repeated := loaded(t, "../bench/result/testdata/identical-1gbit")
 	for name, text := range map[string]string{
-		"sweep-80": Text(sweep, 80), "sweep-120": Text(sweep, 120),
-		"repeated-80": Text(repeated, 80), "repeated-120": Text(repeated, 120),
+		"sweep-80": textOf(sweep, 80), "sweep-120": textOf(sweep, 120),
+		"repeated-80": textOf(repeated, 80), "repeated-120": textOf(repeated, 120),
 	} {
 		_, tables, found := strings.Cut(text, "\n\n")
 		if !found {
@@ -62,7 +62,7 @@ func TestTerminalTextKeepsToItsWidth(t *testing.T) {
 	bad := &run.Cells[3]
 	bad.Failed, bad.FirstErrors = map[records.Outcome]int{"status": 3}, []string{"status: " + strings.Repeat("words of a server ", 20)}
 	for _, width := range []int{80, 100, 120} {
-		text := Text(run, width)
+		text := textOf(run, width)
 		for _, line := range strings.Split(text, "\n") {
 			if n := utf8.RuneCountInString(line); n > width {
 				t.Errorf("%d columns: a line has %d: %q", width, n, line)
@@ -73,25 +73,6 @@ func TestTerminalTextKeepsToItsWidth(t *testing.T) {
 		}
 		if !strings.HasPrefix(text, "Requests that failed: raw none, gateway ") {
 			t.Errorf("the answer does not come first: %q", text[:40])
-		}
-	}
-}
-
-func TestWordsAreWrapped(t *testing.T) {
-	for _, c := range []struct {
-		text, indent string
-		width        int
-		want         string
-	}{
-		{"one two three", "", 8, "one two\nthree\n"},
-		{"one two three", "", 7, "one two\nthree\n"},
-		{"one two three", "! ", 7, "! one\n  two\n  three\n"},
-		{"a-word-that-is-too-long for it", "", 6, "a-word-that-is-too-long\nfor it\n"},
-		{"breaks\nare\x1b[2J no\tbreaks", "", 40, "breaks�are�[2J no�breaks\n"},
-		{"", "! ", 9, "\n"},
-	} {
-		if got := wrap(c.text, c.indent, c.width); got != c.want {
-			t.Errorf("wrap(%q, %q, %d) = %q, want %q", c.text, c.indent, c.width, got, c.want)
 		}
 	}
 }

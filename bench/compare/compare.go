@@ -1,5 +1,5 @@
-// Package compare says how the cells of two runs, or of two targets of one
-// run, stand to each other, and what of it is more than noise.
+// Package compare compares two runs, or two targets of one run, and says which differences are
+// more than noise.
 package compare
 
 import (
@@ -23,8 +23,8 @@ type Side struct {
 // Comparison is side B against side A.
 type Comparison struct {
 	A, B         Side
-	Differences  []Difference // of the runs' machines, settings and links; none within one run
-	Cells        []Cell       // that both have, in A's order
+	Differences  []Difference // in machine, settings and links; none within one run
+	Rows         []Row        // that both sides have, in A's order
 	Margin       float64      // the difference that does not matter: DefaultMargin, or as set
 	OnlyA, OnlyB []Place
 }
@@ -37,21 +37,20 @@ type Place struct {
 
 func (p Place) String() string { return p.Target + ", " + p.Conditions.String() }
 
-// Cell is a place that both sides have measured.
-type Cell struct {
+// Row is a target under the same conditions on both sides.
+type Row struct {
 	Place
 	Estimates []Estimate // one for each of Metrics
 	a, b      []result.Cell
 }
 
-// CountsFailed tells that the goodput of a side counts bytes of failed requests.
-func (c Cell) CountsFailed() bool {
-	return slices.ContainsFunc(c.a, result.Cell.CountsFailed) || slices.ContainsFunc(c.b, result.Cell.CountsFailed)
+// CountsFailed tells whether the goodput of a side includes bytes of failed requests.
+func (r Row) CountsFailed() bool {
+	return slices.ContainsFunc(r.a, result.Cell.CountsFailed) || slices.ContainsFunc(r.b, result.Cell.CountsFailed)
 }
 
-// Runs compares b with a, every cell with that of the same target, link, mode
-// and concurrency. targets, where it is not nil, names one target of a and one
-// of b instead; then a and b may be the same run.
+// Runs compares b with a, row by row. targets is nil, or names one target of a and one of b to
+// compare instead of those with the same name; then a and b may be the same run.
 func Runs(a, b *result.Run, targets []string) (*Comparison, error) {
 	c := &Comparison{A: Side{Run: a}, B: Side{Run: b}, Margin: DefaultMargin}
 	switch {
@@ -77,19 +76,19 @@ func Runs(a, b *result.Run, targets []string) (*Comparison, error) {
 			c.OnlyA = append(c.OnlyA, place)
 			continue
 		}
-		cell := Cell{Place: place, a: cellsA[place], b: cellsB[place]}
+		row := Row{Place: place, a: cellsA[place], b: cellsB[place]}
 		for _, m := range Metrics {
-			cell.Estimates = append(cell.Estimates, m.Of(cell.a, cell.b))
+			row.Estimates = append(row.Estimates, m.Of(row.a, row.b))
 		}
-		c.Cells = append(c.Cells, cell)
+		c.Rows = append(c.Rows, row)
 	}
 	for _, place := range orderB {
 		if cellsA[place] == nil {
 			c.OnlyB = append(c.OnlyB, place)
 		}
 	}
-	if len(c.Cells) == 0 {
-		return nil, errors.New("the two have no cell in common: same link, mode, concurrency and target (--targets compares different ones)")
+	if len(c.Rows) == 0 {
+		return nil, errors.New("the two have no row in common: same link, mode, concurrency and target (--targets compares different ones)")
 	}
 	return c, nil
 }
@@ -114,38 +113,37 @@ func (s Side) cells(name string) (cells map[Place][]result.Cell, order []Place, 
 	return cells, order, nil
 }
 
-// Finding is one figure of one cell.
+// Finding is one figure of one row.
 type Finding struct {
 	Place
 	Estimate
 }
 
-// Judged returns how many cells have a goodput that shows how the servers differ.
+// Judged returns how many rows have a goodput that can show how the servers differ.
 func (c *Comparison) Judged() (n int) {
-	for _, cell := range c.Cells {
-		if cell.Estimates[0].Judged() {
+	for _, row := range c.Rows {
+		if row.Estimates[0].Judged() {
 			n++
 		}
 	}
 	return n
 }
 
-// Regressions returns the figures of which the whole interval is worse by more
-// than share. The error says why they cannot be found: without repetitions
-// there are no intervals, and nothing would ever be found.
+// Regressions returns the figures whose whole interval is worse by more than share. Without
+// repetitions no figure has an interval, which is an error.
 func (c *Comparison) Regressions(share float64) ([]Finding, error) {
 	var found []Finding
 	shown := false
-	for _, cell := range c.Cells {
-		for _, e := range cell.Estimates {
+	for _, row := range c.Rows {
+		for _, e := range row.Estimates {
 			shown = shown || e.Interval && !e.Metric.IsDifference()
 			if e.WorseBy(share) {
-				found = append(found, Finding{cell.Place, e})
+				found = append(found, Finding{row.Place, e})
 			}
 		}
 	}
 	if !shown && found == nil {
-		return nil, fmt.Errorf("no cell has %d repetitions on both sides, so no interval can show a regression: measure with REPEAT=5", stats.LeastForInterval)
+		return nil, fmt.Errorf("no row has %d repetitions on both sides, so no interval can show a regression: measure with REPEAT=5", stats.LeastForInterval)
 	}
 	return found, nil
 }

@@ -235,7 +235,7 @@ func TestEveryGapOfAComparisonIsFound(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range c.want {
-			c.want[i].Place = compared.Cells[0].Place
+			c.want[i].Place = compared.Rows[0].Place
 		}
 		if diff := cmp.Diff(c.want, compared.Gaps()); diff != "" {
 			t.Errorf("%s: %s", c.what, diff)
@@ -259,7 +259,7 @@ func TestCellsThatOnlyOneHasAreListed(t *testing.T) {
 	other := cell("x", 1, 100)
 	other.Mode = "full"
 	c, err := Runs(runOf("a", cell("x", 1, 100), other), runOf("b", cell("x", 1, 100), cell("y", 1, 100)), nil)
-	if err != nil || len(c.Cells) != 1 || len(c.OnlyA) != 1 || c.OnlyA[0].Mode != "full" || len(c.OnlyB) != 1 || c.OnlyB[0].Target != "y" {
+	if err != nil || len(c.Rows) != 1 || len(c.OnlyA) != 1 || c.OnlyA[0].Mode != "full" || len(c.OnlyB) != 1 || c.OnlyB[0].Target != "y" {
 		t.Fatalf("%v, %+v", err, c)
 	}
 	if got := c.OnlyB[0].String(); got != "y, 1MiB, 10 clients, 1gbit/40ms" {
@@ -324,18 +324,18 @@ func TestWhatCannotBeComparedIsRefusedInOneLine(t *testing.T) {
 		targets []string
 		want    string
 	}{
-		{a, b, nil, "no cell in common"},
+		{a, b, nil, "no row in common"},
 		{a, b, []string{"x"}, `"x" does not name two targets`},
 		{a, b, []string{"x", ""}, "does not name two targets"},
 		{a, b, []string{"x", "z"}, "run b has no cell of target z; it has: y"},
-		{runOf("empty"), b, nil, "no cell in common"},
+		{runOf("empty"), b, nil, "no row in common"},
 	} {
 		_, err := Runs(c.a, c.b, c.targets)
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v, want %q", c.targets, err, c.want)
 		}
 	}
-	if c, err := Runs(a, b, []string{"x", "y"}); err != nil || len(c.Cells) != 1 {
+	if c, err := Runs(a, b, []string{"x", "y"}); err != nil || len(c.Rows) != 1 {
 		t.Errorf("two targets of two runs: %v", err)
 	}
 }

@@ -12,19 +12,18 @@ import (
 	"piecebench/bench/settings"
 )
 
-// Difference is something beside the figures in which two runs differ, and
-// which may be why the figures do.
+// Difference is a condition in which two runs differ. It may be why their figures differ.
 type Difference struct {
 	Of   string // machine, setting or link
 	Name string
 	A, B string // empty where that run has none
 }
 
-// ceilingDrift is how far two measurements of the same link may lie apart.
+// ceilingDrift is how far two measurements of the same link may differ.
 const ceilingDrift = 0.02
 
-// differences lists what of two runs' machines, settings and links is not the
-// same. Prices are no difference: they change nothing that is measured.
+// differences lists how two runs' machines, settings and links differ. Prices do not count:
+// they change nothing that is measured.
 func differences(a, b *result.Run) []Difference {
 	oneProgram := a.Piecebench == b.Piecebench && a.Fingerprint["revision"] == b.Fingerprint["revision"]
 	list := unequal("machine", a.Fingerprint, b.Fingerprint, oneProgram)
@@ -49,16 +48,15 @@ func differences(a, b *result.Run) []Difference {
 	return list
 }
 
-// measuring returns the settings that what is measured depends on.
+// measuring returns the settings that affect measurements.
 func measuring(all map[string]string) map[string]string {
 	all = maps.Clone(all)
 	maps.DeleteFunc(all, func(name, _ string) bool { return slices.Contains(settings.PriceVariables, name) })
 	return all
 }
 
-// unequal lists the names whose values differ. Runs of two revisions of
-// piecebench may also differ in what was collected: then the names that only
-// one of them has are one difference, not one each.
+// unequal lists the names whose values differ. Two revisions of piecebench may collect
+// different names: then all names that only one run has are one difference.
 func unequal(of string, a, b map[string]string, oneProgram bool) []Difference {
 	var list []Difference
 	var onlyA, onlyB []string
@@ -86,8 +84,7 @@ func unequal(of string, a, b map[string]string, oneProgram bool) []Difference {
 	return list
 }
 
-// inOneOnly stands for the names that one run lacks: its piecebench may not have
-// collected them.
+// inOneOnly stands for the names that one run lacks.
 const inOneOnly = "in one run only"
 
 // some names the first few.

@@ -8,13 +8,12 @@ import (
 	"piecebench/bench/stats"
 )
 
-// Confidence is the level of every interval of a comparison. A sweep has
-// hundreds of figures: at 0.95, one in 20 of them would be marked better or
-// worse between identical servers.
+// Confidence is the level of every interval of a comparison. A sweep has hundreds of figures:
+// at 0.95, one in 20 would be marked better or worse between identical servers.
 const Confidence = 0.99
 
-// DefaultMargin is the difference that does not matter, where nobody says another:
-// an interval that lies within it shows that there is no difference.
+// DefaultMargin is the default of the difference that does not matter. An interval within it
+// shows that there is no difference.
 const DefaultMargin = 0.05
 
 // Verdict is what a comparison shows.
@@ -22,21 +21,20 @@ type Verdict string
 
 const (
 	Better       Verdict = "better"        // the interval excludes "no difference"
-	Worse        Verdict = "worse"         // so it does
-	NoDifference Verdict = "no difference" // it lies within the margin around it
-	Unclear      Verdict = "unclear"       // it does neither, or there is none
-	// NotJudged: the machine that measured decided, so that the two could not differ
-	// by what the servers do.
+	Worse        Verdict = "worse"         // as above
+	NoDifference Verdict = "no difference" // the interval lies within the margin
+	Unclear      Verdict = "unclear"       // neither, or there is no interval
+	// NotJudged: the measuring machine limited a side, so the servers could not differ.
 	NotJudged Verdict = "not judged"
 )
 
-// Estimate is how the second side stands to the first in one metric, over all
-// repetitions that both have.
+// Estimate compares the second side with the first in one metric, over all repetitions that
+// both have.
 //
-// Change is 0 where there is no difference. Of the success rate it is the
-// difference of the shares, else the ratio less 1. [Low, High] is its interval
-// at Confidence. Where cut requests leave only bounds, Change is a lower bound
-// (AtLeast: High is +Inf) or an upper one (AtMost: Low is -1).
+// Change is 0 where there is no difference. For the success rate it is the difference of the
+// shares, else the ratio less 1. [Low, High] is its interval at Confidence. Where cut requests
+// leave only bounds, Change is a lower bound (AtLeast: High is +Inf) or an upper bound (AtMost:
+// Low is -1).
 type Estimate struct {
 	Metric          Metric
 	A, B            Figure // geometric means of the repetitions; of the success rate the share of all their requests
@@ -46,14 +44,14 @@ type Estimate struct {
 	Known           bool // Change exists
 	Low, High       float64
 	Interval        bool // Low and High exist
-	// Nothing: the second side came to 0 every time, and the first never.
+	// Nothing: the second side is 0 in every repetition, and the first in none.
 	Nothing bool
-	// MachineA and MachineB tell of which sides the machine decided the metric, in
-	// one repetition or more.
+	// MachineA and MachineB: the measuring machine decided the metric of that side in at least
+	// one repetition.
 	MachineA, MachineB bool
 }
 
-// Judged tells that the servers could have differed.
+// Judged tells whether the servers could have differed.
 func (e Estimate) Judged() bool { return !e.MachineA && !e.MachineB }
 
 // Verdict says what the interval shows, with a margin such as DefaultMargin.
@@ -77,9 +75,8 @@ func (e Estimate) Verdict(margin float64) Verdict {
 	return Unclear
 }
 
-// WorseBy tells whether the whole interval is worse than no difference by more
-// than share: a regression beyond it is then shown, not only seen. Where only the
-// second side fills the machine, what it does may be why, so that counts too.
+// WorseBy tells whether the whole interval is worse by more than share. If the machine limits
+// only the second side, that side's own load may be why, so it counts.
 func (e Estimate) WorseBy(share float64) bool {
 	switch {
 	case e.MachineA:
@@ -90,9 +87,9 @@ func (e Estimate) WorseBy(share float64) bool {
 	return e.Nothing || e.Interval && e.High < -share
 }
 
-// Noisy tells whether there is an interval that shows neither a difference nor
-// that there is none within the margin, and how large a one it could hide. A
-// success rate has no noise: the width of its interval is that of its few requests.
+// Noisy tells whether an interval shows neither a difference nor its absence within the margin,
+// and how large a difference it could hide. A success rate is never noisy: its interval is wide
+// because its requests are few.
 func (e Estimate) Noisy(margin float64) (hidden float64, ok bool) {
 	hidden = max(e.High, -e.Low)
 	return hidden, e.Interval && !e.AtLeast && !e.AtMost && e.Verdict(margin) == Unclear && !e.Metric.IsDifference()
@@ -115,9 +112,8 @@ func pairs(a, b []result.Cell) (all []pair) {
 	return all
 }
 
-// Of compares b with a: the repetitions of one cell each. The n-th repetition
-// of the one is paired with the n-th of the other, those without a partner are
-// left out.
+// Of compares b with a, the repetitions of one row. The n-th repetition of one is paired with
+// the n-th of the other; those without a partner are left out.
 func (m Metric) Of(a, b []result.Cell) Estimate {
 	e := Estimate{Metric: m}
 	both := pairs(a, b)
@@ -133,7 +129,7 @@ func (m Metric) Of(a, b []result.Cell) Estimate {
 	return e
 }
 
-// shares compares success rates by the counts of all pairs together.
+// shares compares success rates by the counts of all pairs.
 func (e *Estimate) shares(pairs []pair) {
 	var ok, ended [2]int64
 	for _, p := range pairs {
@@ -148,11 +144,9 @@ func (e *Estimate) shares(pairs []pair) {
 	}
 }
 
-// ratios compares by the logarithms of the pairs' ratios. A bound in b's
-// figure makes a pair's ratio a lower bound, one in a's an upper bound. As each
-// ratio is then at least (or at most) what enters the mean, so is its expectation:
-// that end of the mean's interval holds, and the other is open. With bounds on
-// both sides nothing is known.
+// ratios compares by the logarithms of the pairs' ratios. A bound in b's figure makes a pair's
+// ratio a lower bound, one in a's an upper bound. Then one end of the mean's interval holds and
+// the other is open. Bounds on both sides give no estimate.
 func (e *Estimate) ratios(pairs []pair) {
 	var a, b []float64
 	for _, p := range pairs {
@@ -195,8 +189,8 @@ func (e *Estimate) ratios(pairs []pair) {
 	}
 }
 
-// zeros compares where some figure is 0 and has no logarithm: by the
-// arithmetic means. Only a side that is 0 every time shows a difference.
+// zeros compares by the arithmetic means where a figure is 0 and has no logarithm. Only a side
+// that is 0 in every repetition shows a difference.
 func (e *Estimate) zeros(a, b []float64) {
 	e.A.Value, e.B.Value = mean(a), mean(b)
 	if e.A.Value <= 0 {

@@ -7,17 +7,16 @@ import (
 	"piecebench/bench/result"
 )
 
-// Lack is what one side lacks where the other may have it.
+// Lack is what one side lacks.
 type Lack string
 
 const (
 	NoRepetition Lack = "missing"           // the repetition is not there
-	NoGoodput    Lack = "delivered nothing" // not a byte of use in its window
+	NoGoodput    Lack = "delivered nothing" // no goodput in its window
 	NoFigure     Lack = "not known"         // the repetition has no such figure
 )
 
-// Gap is something that a comparison lacks, so that it cannot show a regression
-// there.
+// Gap is something that a comparison lacks: there it cannot show a regression.
 type Gap struct {
 	Place
 	Second     bool   // side B lacks it, else A
@@ -26,14 +25,14 @@ type Gap struct {
 	Lack       Lack
 }
 
-// Gaps returns what is missing or zero in the cells that both sides have, in the
-// order of Cells. OnlyA and OnlyB are not among them.
+// Gaps returns what is missing or zero in the rows that both sides have. OnlyA and OnlyB are
+// not among them.
 func (c *Comparison) Gaps() (all []Gap) {
-	for _, cell := range c.Cells {
-		for side, own := range [][]result.Cell{cell.a, cell.b} {
-			others := [][]result.Cell{cell.b, cell.a}[side]
+	for _, row := range c.Rows {
+		for side, own := range [][]result.Cell{row.a, row.b} {
+			others := [][]result.Cell{row.b, row.a}[side]
 			add := func(repetition int, metric string, lack Lack) {
-				all = append(all, Gap{cell.Place, side == 1, repetition, metric, lack})
+				all = append(all, Gap{row.Place, side == 1, repetition, metric, lack})
 			}
 			for _, x := range others {
 				if !slices.ContainsFunc(own, func(y result.Cell) bool { return y.Repetition == x.Repetition }) {
@@ -57,9 +56,9 @@ func (c *Comparison) Gaps() (all []Gap) {
 	return all
 }
 
-// lacks tells that a cell has no figure where every cell should. That no long request
-// ended inside the window is usual, and so is that the CPU time of servers outside of
-// the lab cannot be seen.
+// lacks tells whether a cell has no figure where every cell should have one. Success rates may
+// be missing, because no long request ended within the window, and so may the CPU time of
+// servers outside the lab.
 func (m Metric) lacks(c result.Cell) bool {
 	if m.IsDifference() || m.unseen {
 		return false
@@ -78,8 +77,8 @@ func (c *Comparison) Incomplete() (runs []*result.Run) {
 	return runs
 }
 
-// failsOnOneSide tells that the requests of one side mostly fail and those of the
-// other do not. That is a finding, whatever the machine did meanwhile.
+// failsOnOneSide tells whether the requests of one side mostly fail and those of the other do
+// not. That is a finding, whatever limited the machine.
 func failsOnOneSide(a, b []result.Cell) bool {
 	return slices.ContainsFunc(a, bottleneck.Failing) != slices.ContainsFunc(b, bottleneck.Failing)
 }

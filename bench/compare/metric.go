@@ -9,15 +9,14 @@ import (
 type Metric struct {
 	Name string // as in docs/METHODOLOGY.md
 	Unit string // of Figure: "Mbit/s", "ms", "s/GB"; empty for a share
-	// More is better of goodput and success, less of times and costs.
+	// MoreIsBetter holds for goodput and success, not for times and costs.
 	MoreIsBetter bool
-	// value is the figure of one cell. Nil for the success rate, which is
-	// compared by counts.
+	// value is the figure of one cell. Nil for the success rate, which is compared by counts.
 	value func(result.Cell) (Figure, bool)
-	// machine tells of a cell that the machine decided its figure; nil where it
-	// does not: what failed has failed, and CPU time is counted, not waited for.
+	// machine tells whether the measuring machine decided a cell's figure. Nil where it
+	// cannot: a failed request has failed, and CPU time does not include waiting.
 	machine func(result.Cell) bool
-	unseen  bool // of servers outside of the lab
+	unseen  bool // for servers outside the lab
 }
 
 // Figure is a value of a metric, or a lower bound of it.
@@ -42,7 +41,7 @@ var Metrics = []Metric{
 	}},
 }
 
-// Goodput is the metric that a report compares targets by.
+// Goodput is the metric by which a report compares targets.
 var Goodput = Metric{Name: "goodput", Unit: "Mbit/s", MoreIsBetter: true, machine: bottleneck.DecidedByMachine,
 	value: func(c result.Cell) (Figure, bool) { return Figure{Value: c.GoodputBits() / 1e6}, true }}
 

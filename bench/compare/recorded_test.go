@@ -46,7 +46,7 @@ func TestRecordedRunsCompareAsWithScipy(t *testing.T) {
 	}
 	checked := 0
 	for _, want := range reference.Comparisons {
-		for _, cell := range targetsOf(t, recorded(t, want.Run), "raw", want.Target).Cells {
+		for _, cell := range targetsOf(t, recorded(t, want.Run), "raw", want.Target).Rows {
 			for _, e := range cell.Estimates {
 				if cell.Mode != want.Mode || cell.Concurrency != want.Concurrency || e.Metric.Name != want.Metric {
 					continue

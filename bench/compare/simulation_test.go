@@ -83,7 +83,7 @@ func goodputNoise(t *testing.T) float64 {
 	greatest := 0.0
 	for _, name := range []string{"identical-1gbit", "identical-10gbit"} {
 		for _, target := range []string{"again", "gateway"} {
-			for _, cell := range targetsOf(t, recorded(t, name), "raw", target).Cells {
+			for _, cell := range targetsOf(t, recorded(t, name), "raw", target).Rows {
 				e := cell.Estimates[0]
 				half := math.Log1p(e.High) - math.Log1p(e.Change)
 				greatest = max(greatest, half/4.604095*math.Sqrt(5)) // the 99.5 % point of Student's t of 4 degrees of freedom

@@ -8,7 +8,7 @@ import (
 	"piecebench/records"
 )
 
-// sample is what is kept of the requests while their records are read.
+// sample collects what is needed of the requests while their records are read.
 type sample struct {
 	ttfb, duration stats.Survival // milliseconds
 	size, failed   int
@@ -51,7 +51,7 @@ func (s *sample) merge(other *sample) {
 	s.phases.merge(other.phases)
 }
 
-// detail is of no request where all failed, as the cell's quantiles are.
+// detail has nothing where all requests failed: the cell has no quantiles either.
 func (s *sample) detail() Detail {
 	if s.failed == s.size {
 		return Detail{}
@@ -59,24 +59,36 @@ func (s *sample) detail() Detail {
 	return Detail{distributionOf(&s.ttfb), distributionOf(&s.duration), s.phases.mean()}
 }
 
-// Phases are where the time of a request went: means in milliseconds over the
-// requests that ended well, which add up to the mean of their durations.
+// Phases are the mean times, in milliseconds, that ok requests spent in each phase. They add
+// up to the mean of their durations.
 type Phases struct {
 	Requests  int64
 	Redirects float64 // all before the last hop; the other phases are the last hop's
-	Connect   float64 // DNS and TCP; 0 on a connection that is used again
+	Connect   float64 // DNS and TCP; 0 on a reused connection
 	TLS       float64
 	Waiting   float64 // TTFB
-	// Receiving is the rest: from the first byte to the last, and what little
-	// the generator itself took before the request was written.
+	// Receiving is the rest: from the first byte to the last, and the time that the generator
+	// took before it wrote the request.
 	Receiving float64
 }
 
-// Duration is the mean duration in milliseconds.
-func (p Phases) Duration() float64 { return p.Redirects + p.Connect + p.TLS + p.Waiting + p.Receiving }
+// PhaseNames are the names of the phases, in their order.
+var PhaseNames = []string{"redirects", "connect", "TLS", "waiting", "receiving"}
 
-// phaseSums are nanoseconds: whole numbers, whose sum does not depend on their
-// order.
+// Each returns the phases in the order of PhaseNames.
+func (p Phases) Each() []float64 {
+	return []float64{p.Redirects, p.Connect, p.TLS, p.Waiting, p.Receiving}
+}
+
+// Duration is the mean duration in milliseconds.
+func (p Phases) Duration() (ms float64) {
+	for _, phase := range p.Each() {
+		ms += phase
+	}
+	return ms
+}
+
+// phaseSums are whole nanoseconds, so that the sum does not depend on the order.
 type phaseSums struct{ requests, redirects, connect, tls, waiting, duration int64 }
 
 func (p *phaseSums) add(r records.Request) {

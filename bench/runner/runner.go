@@ -27,7 +27,6 @@ import (
 	"piecebench/piece"
 	"piecebench/piece/verify"
 	"piecebench/records"
-	"piecebench/report"
 	"piecebench/version"
 )
 
@@ -46,6 +45,7 @@ type Options struct {
 	Prometheus string // base URL of the Prometheus that gets series by remote write; empty without one
 	Grafana    string // base URL of Grafana as the user's browser sees it; may be empty
 	Progress   io.Writer
+	Report     func(dir string) error // writes the reports of the run in dir; may be nil
 }
 
 // ErrInterrupted is returned, wrapped, when ctx ended before the sweep did. The
@@ -316,7 +316,11 @@ func (r *sweep) close(whole bool) error {
 		now := time.Now().UTC()
 		r.results.Finished = &now
 	}
-	return errors.Join(r.save(), r.copyLogs(), report.Write(r.options.Out))
+	err := errors.Join(r.save(), r.copyLogs())
+	if r.options.Report != nil {
+		err = errors.Join(err, r.options.Report(r.options.Out))
+	}
+	return err
 }
 
 // copyLogs copies the servers' logs into the run, those of a resumed run beside

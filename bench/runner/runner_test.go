@@ -21,6 +21,7 @@ import (
 	"piecebench/internal/contained"
 	"piecebench/lab/labtest"
 	"piecebench/netem/client"
+	"piecebench/report/export"
 )
 
 // install holds k6, built once.
@@ -84,6 +85,7 @@ func newBed(t *testing.T) *bed {
 		K6:       filepath.Join(install, "bin", "k6"),
 		Script:   filepath.Join(install, "k6", "scripts", "retrieval.js"),
 		Progress: t.Output(),
+		Report:   export.Write,
 	}, "mine=" + server.URL + "/piece/{piece}"}
 }
 

@@ -48,7 +48,7 @@ func TestComparisonFindsFivePercentAndNothingWhereNothingIs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e := c.Cells[0].Estimates[0]
+			e := c.Rows[0].Estimates[0]
 			t.Logf("%s: goodput %+.2f %% (%+.2f to %+.2f), truth %+.0f %%: %s", target, 100*e.Change, 100*e.Low, 100*e.High, 100*truth, e.Verdict(compare.DefaultMargin))
 			tooWide := e.High-e.Low > 2*compare.DefaultMargin // to tell 5 % from nothing
 			missed = missed || tooWide || !e.Judged() || e.Low > truth+aRequest || e.High < truth-aRequest

@@ -10,7 +10,8 @@ import (
 
 	"piecebench/bench/compare"
 	"piecebench/bench/result"
-	"piecebench/report"
+	"piecebench/report/comparison"
+	"piecebench/report/export"
 )
 
 func compareCommand() *cobra.Command {
@@ -18,8 +19,8 @@ func compareCommand() *cobra.Command {
 	var format, failBeyond, margin string
 	cmd := &cobra.Command{
 		Use:   "compare A [B]",
-		Short: "Compare two runs, or two targets of one, cell by cell",
-		Long: `Compare two runs, or two targets of one, cell by cell: ratios with their
+		Short: "Compare two runs, or two targets of one, row by row",
+		Long: `Compare two runs, or two targets of one, row by row: ratios with their
 intervals, from runs with repetitions (REPEAT=5; three at least).
 
   piecebench compare results/before results/after
@@ -47,9 +48,9 @@ the machine limited every row. Without three repetitions it exits with 2.`,
 			if err != nil {
 				return err
 			}
-			write, ok := comparisonFormats[format]
-			if !ok {
-				return fmt.Errorf("compare format %q is not known: use text, md or html", format)
+			exporter, err := export.Named(export.Comparers(terminalWidth()), format)
+			if err != nil {
+				return fmt.Errorf("compare %w", err)
 			}
 			a, b, err := loadSides(args, targets)
 			if err != nil {
@@ -60,7 +61,7 @@ the machine limited every row. Without three repetitions it exits with 2.`,
 				return err
 			}
 			c.Margin = most
-			out, err := write(c)
+			out, err := exporter.Comparison(comparison.Document(c))
 			if err != nil {
 				return err
 			}
@@ -75,14 +76,6 @@ the machine limited every row. Without three repetitions it exits with 2.`,
 	cmd.Flags().StringVar(&failBeyond, "fail-beyond", "", "exit with 1 if a figure is shown to be worse by more than this share, such as 5%")
 	cmd.Flags().StringVar(&margin, "margin", fmt.Sprintf("%g%%", 100*compare.DefaultMargin), "the difference that does not matter: an interval within it shows no difference")
 	return cmd
-}
-
-var comparisonFormats = map[string]func(*compare.Comparison) ([]byte, error){
-	"text": func(c *compare.Comparison) ([]byte, error) {
-		return []byte(report.ComparisonText(c, terminalWidth())), nil
-	},
-	"md":   func(c *compare.Comparison) ([]byte, error) { return []byte(report.ComparisonMarkdown(c)), nil },
-	"html": report.ComparisonHTML,
 }
 
 // loadSides reads one run or two; one alone has targets to compare.
@@ -106,13 +99,13 @@ func failOn(c *compare.Comparison, limit float64) error {
 	found, err := c.Regressions(limit)
 	var problems []string
 	if len(found) > 0 {
-		problems = append(problems, fmt.Sprintf("worse by more than %s %%: %s", strconv.FormatFloat(100*limit, 'g', 4, 64), report.Regressions(c, found)))
+		problems = append(problems, fmt.Sprintf("worse by more than %s %%: %s", strconv.FormatFloat(100*limit, 'g', 4, 64), comparison.Regressions(c, found)))
 	}
-	if missing := report.Missing(c); missing != "" {
+	if missing := comparison.Missing(c); missing != "" {
 		problems = append(problems, "missing: "+missing)
 	}
 	if c.Judged() == 0 {
-		problems = append(problems, fmt.Sprintf("no goodput could be judged: the machine that measured limited all %d rows", len(c.Cells)))
+		problems = append(problems, fmt.Sprintf("no goodput could be judged: the machine that measured limited all %d rows", len(c.Rows)))
 	}
 	switch {
 	case problems != nil:

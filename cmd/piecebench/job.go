@@ -17,7 +17,8 @@ import (
 	"piecebench/internal/ending"
 	"piecebench/netem/client"
 	"piecebench/piece/dataset"
-	"piecebench/report"
+	"piecebench/report/export"
+	"piecebench/report/text"
 )
 
 // resumeVariable names a run's folder; only what that run lacks is measured.
@@ -77,12 +78,13 @@ func (j job) run(ctx context.Context) error {
 		Prometheus: os.Getenv("PROMETHEUS_URL"),
 		Grafana:    os.Getenv("GRAFANA_URL"),
 		Progress:   os.Stderr,
+		Report:     export.Write,
 	})
 	if errors.Is(err, runner.ErrInterrupted) {
 		err = problem{err}
 	}
 	if measured, loadErr := result.Load(j.Out); loadErr == nil {
-		fmt.Print(report.Text(measured, terminalWidth()))
+		fmt.Print(text.Run(measured, terminalWidth()))
 		fmt.Println(filepath.Join(j.Out, "report.html"))
 	}
 	return err

@@ -7,7 +7,7 @@ import (
 
 	"piecebench/bench/result"
 	"piecebench/bench/settings"
-	"piecebench/report"
+	"piecebench/report/export"
 )
 
 func reportCommand() *cobra.Command {
@@ -18,7 +18,6 @@ func reportCommand() *cobra.Command {
 		Long: `Make a run's report anew from its folder: report.html and report.md, or one of
   html        a page with charts, that needs no network
   md          tables for an issue
-  svg         a picture of the first link's goodput
   boost-2023  the table of the Boost team's study of 2023: latency and bandwidth as
               average, least, median, most, P(90) and P(95); from the requests' records
   text        the summary, printed
@@ -38,16 +37,18 @@ With prices, of the run or given now, it has the cost of a TB delivered.`,
 			if run.Settings, err = settings.WithPrices(run.Settings, cmd.Flags()); err != nil {
 				return err
 			}
-			formats := []string{"html", "md"}
-			switch format {
-			case "":
-			case "text":
-				_, err := fmt.Fprint(cmd.OutOrStdout(), report.Text(run, terminalWidth()))
-				return err
-			default:
-				formats = []string{format}
+			exporters := []export.Exporter{export.HTML{}, export.Markdown{}}
+			if format != "" {
+				e, err := export.Named(export.Exporters(terminalWidth()), format)
+				if err != nil {
+					return fmt.Errorf("report %w", err)
+				}
+				if e.File() == "" {
+					return print(cmd, e, args[0], run)
+				}
+				exporters = []export.Exporter{e}
 			}
-			paths, err := report.WriteFormats(args[0], run, formats...)
+			paths, err := export.Save(args[0], run, exporters...)
 			for _, path := range paths {
 				fmt.Fprintln(cmd.OutOrStdout(), path)
 			}
@@ -55,6 +56,16 @@ With prices, of the run or given now, it has the cost of a TB delivered.`,
 		},
 	}
 	settings.AddFlags(cmd.Flags(), settings.PriceVariables...)
-	cmd.Flags().StringVar(&format, "format", "", "html, md, svg, boost-2023 or text (default html and md)")
+	cmd.Flags().StringVar(&format, "format", "", "html, md, boost-2023 or text (default html and md)")
 	return cmd
+}
+
+// print writes a report to standard output.
+func print(cmd *cobra.Command, e export.Exporter, dir string, run *result.Run) error {
+	data, err := e.Run(dir, run)
+	if err != nil {
+		return err
+	}
+	_, err = cmd.OutOrStdout().Write(data)
+	return err
 }

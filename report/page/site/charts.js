@@ -46,8 +46,8 @@ const resized = new ResizeObserver((entries) => {
 	for (const e of entries) if (e.contentRect.width > 0) drawn.get(e.target).resize();
 });
 
-// The charts of the links, whose options the page holds. A click anywhere in one
-// chooses the cell that its tooltip shows.
+// The charts of the links, whose options the page holds. A click anywhere in a chart chooses
+// the row that its tooltip shows.
 const stored = (place) => {
 	const { option } = charts[place.dataset.chart];
 	return { ...option, series: option.series.filter((s) => !hiddenParts.has(s.part)) };
@@ -59,14 +59,14 @@ const drawStored = (place) => {
 	const formatter = (params) => {
 		const shown = params.filter((p) => p.data?.text);
 		if (shown.length === 0) return "";
-		pointed = shown.find((p) => p.data.cell !== undefined)?.data.cell;
+		pointed = shown.find((p) => p.data.row !== undefined)?.data.row;
 		return tip(heads?.[shown[0].dataIndex] ?? clients(shown[0].value[0]), shown.map((p) => [p.color, p.seriesName, p.data.text]));
 	};
 	const chart = draw(place, stored(place), formatter, () => pointed !== undefined && explorer.choose(pointed));
 	chart.on("globalout", () => { pointed = undefined; });
 };
 const places = [...document.querySelectorAll("[data-chart]")];
-// Only what is near the screen: a run of 500 cells has over a hundred charts.
+// Only charts near the screen are drawn: a run of 500 cells has over a hundred charts.
 const near = new IntersectionObserver((entries) => {
 	for (const e of entries) {
 		if (e.isIntersecting) for (const place of e.target.closest(".modes").querySelectorAll("[data-chart]")) { near.unobserve(place); drawStored(place); }

@@ -1,4 +1,4 @@
-package report
+package page
 
 import (
 	"fmt"
@@ -6,13 +6,12 @@ import (
 	"strings"
 )
 
-// option is a part of an ECharts option tree (echarts.apache.org/en/option.html).
-// Every text that a chart shows is made here; the page's script only places it.
+// option is a part of an ECharts option tree (echarts.apache.org/en/option.html). All text of
+// a chart is made here; the page's script only places it.
 type option = map[string]any
 
-// Colours of the targets, in their order: blue, orange, green, purple and
-// yellow that colour-blind readers can tell apart (after Okabe and Ito), a
-// lighter set for dark pages.
+// Colours of the targets, in their order, that colour-blind readers can tell apart (after
+// Okabe and Ito). The second set is for dark pages.
 var (
 	lightColours = []string{"#0a6cb0", "#d9560b", "#0a8f68", "#a8508c", "#a27a00", "#5a6472"}
 	darkColours  = []string{"#5cb3f0", "#ff9a57", "#3fcf9f", "#e39ac6", "#e5c04a", "#a9b3c1"}
@@ -32,6 +31,8 @@ var targetMarks = []mark{
 	{"path://M0,-10L3,-3L10,-3L4,2L6,10L0,5L-6,10L-4,2L-10,-3L-3,-3Z", 0, "★"}, {"roundRect", 0, "▬"},
 }
 
+func markOf(target int) mark { return targetMarks[target%len(targetMarks)] }
+
 // levelColour is that of the ceiling's line.
 const levelColour = "#8a8f98"
 
@@ -44,7 +45,7 @@ func colours(all []string) template.CSS {
 	return template.CSS(b.String())
 }
 
-// theme is an ECharts theme: colours and type only, the same for all charts.
+// theme is an ECharts theme: colours and type, the same for all charts.
 func theme(colours []string, ink, faint, paper string) option {
 	axis := option{
 		"axisLine":       option{"lineStyle": option{"color": faint}},

@@ -1,7 +1,7 @@
-// The cell explorer: one link, mode and concurrency, with all its targets. What is
-// chosen stands in the page's address, so that it can be linked and gone back to.
+// The explorer shows one row with all its targets. The page's address names the chosen row,
+// so that links and the browser's back button work.
 const explorer = (() => {
-	const { labels, targets, glyphs, cells, first, bound } = explored;
+	const { labels, targets, glyphs, rows, first, bound } = explored;
 	const at = (id) => document.getElementById(id);
 	const selects = { link: at("choose-link"), mode: at("choose-mode"), clients: at("choose-clients"), repetition: at("choose-repetition") };
 	let current, repetition; // repetition: 0 for all together, else which
@@ -13,22 +13,22 @@ const explorer = (() => {
 	const unique = (list) => [...new Map(list.map((o) => [o[0], o]))].map(([, o]) => o);
 	const same = (a, b) => Object.entries(b).every(([k, v]) => String(a[k]) === String(v));
 
-	const address = (cell, rep) => "#" + new URLSearchParams({ clients: cell.clients, link: cell.link, mode: cell.mode, ...(rep ? { repetition: rep } : {}) });
-	const go = (cell, rep = 0) => { location.hash = address(cell, rep); };
+	const address = (row, rep) => "#" + new URLSearchParams({ clients: row.clients, link: row.link, mode: row.mode, ...(rep ? { repetition: rep } : {}) });
+	const go = (row, rep = 0) => { location.hash = address(row, rep); };
 	const fromAddress = () => {
 		const wanted = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
 		const { repetition: rep = 0, ...place } = wanted;
-		const found = place.link === undefined ? undefined : cells.find((c) => same(c, place));
+		const found = place.link === undefined ? undefined : rows.find((c) => same(c, place));
 		if (found) show(found, Number(rep), true);
-		else if (!current && cells.length > 0) show(cells[first], 0, false);
+		else if (!current && rows.length > 0) show(rows[first], 0, false);
 	};
 	addEventListener("hashchange", fromAddress);
-	// The nearest cell to what the selects say: not every combination was measured.
+	// The row nearest to the selects: not every combination was measured.
 	const fromSelects = (changed) => {
 		const wanted = { link: selects.link.value, mode: selects.mode.value, clients: selects.clients.value };
 		const keep = { link: ["link"], mode: ["link", "mode"], clients: ["link", "mode", "clients"] }[changed];
 		const of = (keys) => Object.fromEntries(keys.map((k) => [k, wanted[k]]));
-		go(cells.find((c) => same(c, wanted)) ?? cells.find((c) => same(c, { ...of(keep), clients: wanted.clients })) ?? cells.find((c) => same(c, of(keep))));
+		go(rows.find((c) => same(c, wanted)) ?? rows.find((c) => same(c, { ...of(keep), clients: wanted.clients })) ?? rows.find((c) => same(c, of(keep))));
 	};
 	for (const key of ["link", "mode", "clients"]) selects[key].addEventListener("change", () => fromSelects(key));
 	selects.repetition.addEventListener("change", () => go(current, Number(selects.repetition.value)));
@@ -39,20 +39,20 @@ const explorer = (() => {
 		return all[repetition ? current.repetitions.indexOf(repetition) + 1 : 0];
 	});
 
-	const show = (cell, rep, chosen) => {
-		current = cell;
-		repetition = cell.repetitions.includes(rep) ? rep : 0;
-		fill(selects.link, unique(cells.map((c) => [c.link, c.linkName])), cell.link);
-		fill(selects.mode, unique(cells.filter((c) => c.link === cell.link).map((c) => [c.mode, c.mode])), cell.mode);
-		fill(selects.clients, cells.filter((c) => c.link === cell.link && c.mode === cell.mode).map((c) => [c.clients, c.clients]), cell.clients);
-		fill(selects.repetition, [[0, cell.repetitions.length ? "all together" : "1"], ...cell.repetitions.map((r) => [r, r])], repetition);
-		selects.repetition.parentElement.hidden = cell.repetitions.length === 0;
-		at("explored").textContent = cell.name;
-		at("explored-note").textContent = cell.note;
-		at("explored-note").hidden = !cell.note;
-		choosePane("link", String(cell.pane));
-		for (const a of document.querySelectorAll("a.cell")) {
-			const is = same(cell, Object.fromEntries(new URLSearchParams(a.hash.slice(1))));
+	const show = (row, rep, chosen) => {
+		current = row;
+		repetition = row.repetitions.includes(rep) ? rep : 0;
+		fill(selects.link, unique(rows.map((c) => [c.link, c.linkName])), row.link);
+		fill(selects.mode, unique(rows.filter((c) => c.link === row.link).map((c) => [c.mode, c.mode])), row.mode);
+		fill(selects.clients, rows.filter((c) => c.link === row.link && c.mode === row.mode).map((c) => [c.clients, c.clients]), row.clients);
+		fill(selects.repetition, [[0, row.repetitions.length ? "all together" : "1"], ...row.repetitions.map((r) => [r, r])], repetition);
+		selects.repetition.parentElement.hidden = row.repetitions.length === 0;
+		at("explored").textContent = row.name;
+		at("explored-note").textContent = row.note;
+		at("explored-note").hidden = !row.note;
+		choosePane("link", String(row.pane));
+		for (const a of document.querySelectorAll("a.row")) {
+			const is = same(row, Object.fromEntries(new URLSearchParams(a.hash.slice(1))));
 			if (is) a.setAttribute("aria-current", "true"); else a.removeAttribute("aria-current");
 		}
 		table();
@@ -72,16 +72,16 @@ const explorer = (() => {
 			th.prepend(glyph);
 			return [th];
 		}));
-		const rows = labels.flatMap((label, i) => {
+		const lines = labels.flatMap((label, i) => {
 			const texts = shown.filter(Boolean).map((s) => s.facts[i]);
 			if (texts.every((text) => !text)) return [];
-			const row = element("tr");
+			const line = element("tr");
 			const th = element("th", label);
 			th.scope = "row";
-			row.append(th, ...texts.map((text) => element("td", text || "–")));
-			return [row];
+			line.append(th, ...texts.map((text) => element("td", text || "–")));
+			return [line];
 		});
-		at("facts").replaceChildren(head, ...rows);
+		at("facts").replaceChildren(head, ...lines);
 	};
 
 	const toolbox = { right: 0, top: -4, itemSize: 13, feature: { dataZoom: { title: { zoom: "zoom", back: "back" } }, restore: { title: "whole" } } };
@@ -150,5 +150,5 @@ const explorer = (() => {
 		});
 	};
 
-	return { choose: (i) => go(cells[i]), target: (i) => targets[i], fromAddress };
+	return { choose: (i) => go(rows[i]), target: (i) => targets[i], fromAddress };
 })();

@@ -33,9 +33,9 @@ for (const button of document.querySelectorAll("button[data-log]")) {
 		}
 	});
 }
-// A click anywhere in a row with a cell chooses it.
+// A click anywhere in a line of a table follows its link.
 document.addEventListener("click", (e) => {
-	const row = e.target.closest("tr");
-	if (row && !e.target.closest("a") && getSelection().isCollapsed) row.querySelector("a[href^='#']")?.click();
+	const line = e.target.closest("tr");
+	if (line && !e.target.closest("a") && getSelection().isCollapsed) line.querySelector("a[href^='#']")?.click();
 });
 explorer.fromAddress();

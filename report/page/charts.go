@@ -1,0 +1,281 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"piecebench/bench/compare"
+	"piecebench/bench/readable"
+	"piecebench/bench/result"
+	"piecebench/bench/stats"
+	"piecebench/report"
+)
+
+// chart is one plot of the page.
+type chart struct {
+	Index  int    `json:"-"` // among the page's
+	Title  string `json:"-"`
+	Alt    string `json:"-"` // for those who cannot see it
+	Height int    `json:"-"` // pixels
+	Option option `json:"option"`
+	// Heads are the titles of the tooltips of stacked bars, one a bar. Those of lines are the
+	// number of clients.
+	Heads []string `json:"heads,omitempty"`
+	// Log lets the reader make the value axis logarithmic.
+	Log bool `json:"log,omitempty"`
+}
+
+// lineHeight is the height of line charts.
+const lineHeight = 230
+
+// point is one value of a series, with the text of its tooltip and its row, an index into the
+// explorer's.
+type point struct {
+	Value      [2]any  `json:"value"`
+	Text       string  `json:"text"`
+	Row        int     `json:"row"`
+	Symbol     string  `json:"symbol,omitempty"`
+	SymbolSize float64 `json:"symbolSize,omitempty"`
+}
+
+// curve is one line of a chart. Curves of one target share colour and symbol.
+type curve struct {
+	target string
+	index  int // of the target
+	suffix string
+	dash   string // of the line
+	points []point
+}
+
+// curvesOf returns an empty curve of each kind for each target.
+func curvesOf(v *report.View, kinds ...curve) (curves []curve) {
+	for t, name := range v.Targets {
+		for _, c := range kinds {
+			c.target, c.index = name, t
+			curves = append(curves, c)
+		}
+	}
+	return curves
+}
+
+func (c *curve) add(x xAxis, f *report.Figures, y float64, text string) {
+	c.points = append(c.points, point{Value: x.at(f.Row.Concurrency, y), Text: text, Row: f.Row.Index})
+}
+
+// byTarget yields the figures in some rows, with their target's index.
+func byTarget(rows []*report.Row) iter.Seq2[int, *report.Figures] {
+	return func(yield func(int, *report.Figures) bool) {
+		for _, r := range rows {
+			for t, f := range r.Figures {
+				if f != nil && !yield(t, f) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// boundSymbol points up and is open: the true value is above. ECharts would fill its own open
+// triangle with white.
+const boundSymbol = "path://M0,-10L10,8L-10,8ZM0,-5L-6,5.5L6,5.5Z"
+
+// Quantiles and their lines.
+var (
+	quantileNames  = []string{"p50", "p95", "p99"}
+	quantileDashes = []string{"solid", "dashed", "dotted"}
+)
+
+// alt describes a chart of a mode's rows.
+func alt(what string, rows []*report.Row) string {
+	return fmt.Sprintf("%s, %s over %s; the table below has the figures", what, rows[0].Mode, result.LinkName(rows[0].Link))
+}
+
+// goodputChart has the ceiling and, where repetitions give one, the interval of the mean. All
+// charts of a link have the same scale.
+func goodputChart(v *report.View, l *report.Link, rows []*report.Row) chart {
+	x := newXAxis(rows)
+	greatest := 0.0
+	for f := range report.All(l.Rows) {
+		greatest = max(greatest, f.Goodput, f.Ceiling)
+	}
+	unit, scale := "Mbit/s", 1e6
+	if greatest >= 2e9 {
+		unit, scale = "Gbit/s", 1e9
+	}
+	ceiling := 0.0
+	curves := curvesOf(v, curve{})
+	whiskers := make([][]option, len(v.Targets))
+	for t, f := range byTarget(rows) {
+		ceiling = max(ceiling, f.Ceiling)
+		text := readable.Megabits(f.Goodput) + " Mbit/s"
+		if share, ok := f.Share(); ok {
+			text += ", " + readable.WholePercent(share) + " of the ceiling"
+		}
+		if low, high, ok := goodputInterval(f); ok {
+			text += fmt.Sprintf(" (%s to %s)", readable.Megabits(low), readable.Megabits(high))
+			at := x.at(f.Row.Concurrency, low/scale)
+			whiskers[t] = append(whiskers[t], option{"value": [3]any{at[0], at[1], high / scale}})
+		}
+		curves[t].add(x, f, f.Goodput/scale, text)
+	}
+	series := seriesOf(curves)
+	for t, name := range v.Targets {
+		if whiskers[t] != nil {
+			series = append(series, option{"type": "custom", "name": name, "id": name + " interval", "data": whiskers[t],
+				"encode": option{"x": 0, "y": []int{1, 2}}, "silent": true, "clip": true, "z": 1})
+		}
+	}
+	if ceiling > 0 {
+		series = append(series, x.level("ceiling", ceiling/scale, readable.Megabits(ceiling)+" Mbit/s"))
+	}
+	c := lines(rows, "Goodput", x, option{"type": "value", "min": 0, "max": scaleEnd(greatest / scale)}, series)
+	c.Title += ", " + unit
+	c.Log = true
+	return c
+}
+
+// lines is a chart of lines against concurrency.
+func lines(rows []*report.Row, what string, x xAxis, yAxis option, series []option) chart {
+	return chart{Title: rows[0].Mode, Alt: alt(what+" against concurrency", rows), Height: lineHeight,
+		Option: option{"xAxis": x.axis, "yAxis": yAxis, "series": series}}
+}
+
+// scaleEnd is the least end of a linear axis, with a tick at it, that shows v.
+func scaleEnd(v float64) float64 {
+	step := 1.0
+	for ; step*10 < v; step *= 10 {
+	}
+	for ; step > v; step /= 10 {
+	}
+	for _, end := range []float64{1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10} {
+		if end*step >= v*1.02 {
+			return end * step
+		}
+	}
+	return 12 * step
+}
+
+// goodputInterval is the interval of the mean goodput over repetitions, in bit/s.
+func goodputInterval(f *report.Figures) (low, high float64, ok bool) {
+	var each []float64
+	for _, c := range f.Cells {
+		each = append(each, c.GoodputBits())
+	}
+	low, high, ok = stats.MeanInterval(each, compare.Confidence)
+	return max(0, low), high, ok
+}
+
+// quantilesChart is three quantiles of TTFB or duration.
+func quantilesChart(v *report.View, rows []*report.Row, what string, of func(*report.Figures) result.Quantiles) chart {
+	x := newXAxis(rows)
+	var kinds []curve
+	for i, q := range quantileNames {
+		kinds = append(kinds, curve{suffix: q, dash: quantileDashes[i]})
+	}
+	curves := curvesOf(v, kinds...)
+	for t, f := range byTarget(rows) {
+		q := of(f)
+		for i, q := range []*result.Quantile{q.P50, q.P95, q.P99} {
+			if q == nil || q.Ms <= 0 { // a logarithmic axis has no zero
+				continue
+			}
+			c := &curves[len(kinds)*t+i]
+			c.add(x, f, q.Ms, c.suffix+" "+report.Quantile(q, f.WarmupQuantiles))
+			if p := &c.points[len(c.points)-1]; q.Bound {
+				p.Symbol, p.SymbolSize = boundSymbol, 11
+			}
+		}
+	}
+	return lines(rows, "Quantiles of "+what, x, option{"type": "log", "unit": "time"}, seriesOf(curves))
+}
+
+// cpuChart is CPU time per delivered gigabyte.
+func cpuChart(v *report.View, rows []*report.Row) chart {
+	x := newXAxis(rows)
+	curves := curvesOf(v, curve{suffix: "server"}, curve{suffix: "generator", dash: "dashed"})
+	for t, f := range byTarget(rows) {
+		for i, of := range []func(result.Cell) *float64{report.ServerSeconds, report.GeneratorSeconds} {
+			if s, ok := f.Mean(of); ok {
+				c := &curves[2*t+i]
+				c.add(x, f, s, c.suffix+" "+readable.ThreeDigits(s)+" s/GB")
+			}
+		}
+	}
+	c := lines(rows, "CPU time per gigabyte", x, option{"type": "value", "min": 0}, seriesOf(curves))
+	c.Title += ", s/GB"
+	return c
+}
+
+// empty tells that a chart has nothing to show.
+func (c chart) empty() bool {
+	series, _ := c.Option["series"].([]option)
+	return !slices.ContainsFunc(series, func(s option) bool {
+		points, ok := s["data"].([]point)
+		return len(points) > 0 || !ok
+	})
+}
+
+func seriesOf(curves []curve) (all []option) {
+	for _, c := range curves {
+		mark := markOf(c.index)
+		width, size := 2.0, 6.0
+		if c.index == 0 && c.suffix == "" { // visible below another line
+			width, size = 3.5, 9
+		}
+		all = append(all, option{"type": "line", "name": c.target, "id": strings.TrimSpace(c.target + " " + c.suffix), "part": c.suffix,
+			"data":      append([]point{}, c.points...), // null is no list
+			"lineStyle": option{"width": width, "type": cmp.Or(c.dash, "solid")}, "symbol": mark.symbol, "symbolRotate": mark.rotate, "symbolSize": size})
+	}
+	return all
+}
+
+// xAxis is the axis of concurrency: logarithmic, with a tick at each measured value. One value
+// alone is a category.
+type xAxis struct {
+	axis   option
+	values []int
+}
+
+func newXAxis(rows []*report.Row) xAxis {
+	var values []int
+	for _, r := range rows {
+		if !slices.Contains(values, r.Concurrency) {
+			values = append(values, r.Concurrency)
+		}
+	}
+	slices.Sort(values)
+	x := xAxis{values: values}
+	if len(values) == 1 {
+		x.axis = option{"type": "category", "data": []string{fmt.Sprint(values[0])}}
+	} else {
+		x.axis = option{"type": "log", "min": values[0], "max": values[len(values)-1],
+			"axisTick":  option{"customValues": values},
+			"axisLabel": option{"customValues": values, "hideOverlap": true}}
+	}
+	x.axis["name"] = "clients"
+	return x
+}
+
+func (x xAxis) at(concurrency int, y float64) [2]any {
+	if len(x.values) == 1 {
+		return [2]any{fmt.Sprint(concurrency), y}
+	}
+	return [2]any{concurrency, y}
+}
+
+// level is a horizontal line over the whole axis.
+func (x xAxis) level(name string, y float64, text string) option {
+	var points []option
+	for _, v := range x.values {
+		points = append(points, option{"value": x.at(v, y), "text": text})
+	}
+	s := option{"type": "line", "name": name, "id": name, "data": points, "symbol": "none", "z": 1,
+		"color": levelColour, "lineStyle": option{"type": "dotted", "width": 2, "color": levelColour}}
+	if len(x.values) == 1 { // a line needs two points
+		s["markLine"] = option{"symbol": "none", "silent": true, "label": option{"show": false}, "data": []option{{"yAxis": y}}}
+	}
+	return s
+}

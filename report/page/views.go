@@ -1,0 +1,86 @@
+package page
+
+import (
+	"math"
+
+	"piecebench/bench/result"
+	"piecebench/bench/stats"
+	"piecebench/report"
+)
+
+// view is one of the charts' choices beside goodput.
+type view struct {
+	Name, Caption string
+	Legend        []segment
+	Quantiles     []quantile
+	None          string // said where no chart has anything to show
+	chart         func(*report.View, []*report.Row) chart
+}
+
+// quantile is one that the reader may hide.
+type quantile struct {
+	Name, Dash string
+	On         bool // at first
+}
+
+func views(v *report.View) []view {
+	const boundNote = "△: the value is at least this; requests that were cut make it unknowable."
+	var quantiles []quantile
+	for i, name := range quantileNames {
+		// Three lines for each of many targets are too many.
+		quantiles = append(quantiles, quantile{name, quantileDashes[i], len(v.Targets) <= 2 || name == "p95"})
+	}
+	return []view{
+		{"TTFB", boundNote, nil, quantiles, "No request got a first byte.", func(v *report.View, rows []*report.Row) chart {
+			return quantilesChart(v, rows, "time to first byte", func(f *report.Figures) result.Quantiles { return f.TTFB })
+		}},
+		{"Duration", boundNote, nil, quantiles, "There are no durations.", func(v *report.View, rows []*report.Row) chart {
+			return quantilesChart(v, rows, "duration", func(f *report.Figures) result.Quantiles { return f.Duration })
+		}},
+		{"Outcomes", "Shares of the requests; their number beside the bar.", outcomes(v.Run), nil, "", outcomesChart},
+		{"Phases", "Where the time of an ok request went; its mean duration beside the bar. Cut requests do not count.", phaseSegments, nil,
+			"No records of ok requests are in the run’s folder.", phasesChart},
+		{"CPU", "CPU time per delivered gigabyte: server solid, generator dashed.", nil, nil, "The CPU time of these targets is not known.", cpuChart},
+	}
+}
+
+// link is a link with everything that was measured over it.
+type link struct {
+	Title, Detail string
+	Goodput       []int   // charts, one a mode: indices into the page's list
+	Views         [][]int // the same, by view; empty where there is nothing to show
+	Summary, All  report.Table
+	Ceiling       bool
+	Intervals     string // what the whiskers are; empty without repetitions
+	Notes         []string
+}
+
+// newLink makes a link's part of the page, and adds its charts to all.
+func newLink(v *report.View, l *report.Link, views []view, all *[]chart) link {
+	h := link{Ceiling: l.HasCeiling(), All: v.AllFigures(l.Rows)}
+	h.Title, h.Detail = l.Heading()
+	h.Summary, h.Notes = v.Summary(l.Rows, math.MaxInt)
+	for f := range report.All(l.Rows) {
+		if len(f.Cells) >= stats.LeastForInterval {
+			h.Intervals = "Whiskers: the " + report.Intervals + " of the mean of the repetitions. "
+		}
+	}
+	add := func(c chart) int {
+		c.Index = len(*all)
+		*all = append(*all, c)
+		return c.Index
+	}
+	for _, rows := range l.Modes() {
+		h.Goodput = append(h.Goodput, add(goodputChart(v, l, rows)))
+	}
+	for _, view := range views {
+		var charts []int
+		for _, rows := range l.Modes() {
+			if c := view.chart(v, rows); !c.empty() {
+				charts = append(charts, add(c))
+			}
+		}
+		h.Views = append(h.Views, charts)
+	}
+	return h
+}
