@@ -111,13 +111,13 @@ func TestCompareExitsWithOneForARegressionThatIsShown(t *testing.T) {
 			run.Cells = slices.DeleteFunc(run.Cells, func(c result.Cell) bool { return c.Target == "gateway" })
 			run.Planned = len(run.Cells)
 		}), recorded10Gbit, "--fail-beyond", "5%"}, 1, "missing: gateway, 1MiB, 100 clients, 10gbit/40ms: not in A"},
-		{"two repetitions", []string{twice, twice, "--fail-beyond", "5%"}, 2, "no cell has 3 repetitions on both sides, so no interval can show a regression: measure with REPEAT=5"},
+		{"two repetitions", []string{twice, twice, "--fail-beyond", "5%"}, 2, "no row has 3 repetitions on both sides, so no interval can show a regression: measure with REPEAT=5"},
 		{"two repetitions and a dead server", []string{twice, changed(func(run *result.Run) { run.Cells[0].WindowBytes = 0 }), "--fail-beyond", "5%"}, 1, "B delivered nothing in repetition 1"},
 		{"the machine limited everything", []string{limited("host", 1), limited("host", 0.5), "--fail-beyond", "5%"}, 1, "no goodput could be judged: the machine that measured limited all 6 rows"},
 		{"the second run fills the machine", []string{recorded10Gbit, limited("host", 0.5), "--fail-beyond", "5%"}, 1, "worse by more than 5 %: goodput, raw, 1MiB"},
 		{"margin", []string{recorded10Gbit, recorded10Gbit, "--margin", "x"}, 2, "--margin x: give a share"},
 		{"one repetition", []string{once, once, "--fail-beyond", "5%"}, 2, "measure with REPEAT=5"},
-		{"nothing in common", []string{recorded10Gbit, recorded1Gbit}, 2, "no cell in common"},
+		{"nothing in common", []string{recorded10Gbit, recorded1Gbit}, 2, "no row in common"},
 		{"one run alone", []string{recorded10Gbit}, 2, "--targets raw,gateway"},
 		{"no such target", []string{recorded10Gbit, "--targets", "raw,other"}, 2, "no cell of target other; it has: raw, again, gateway"},
 		{"three targets", []string{recorded10Gbit, "--targets", "raw,again,gateway"}, 2, "does not name two targets"},
