@@ -29,7 +29,7 @@ test-all: ## also what needs a container engine, another kernel, or long
 plan: ## what make bench would do: cells, bytes, expected time; changes nothing
 	@scripts/lab plan
 
-doctor: ## what on this machine would distort results, and the command that mends each
+doctor: ## what on this machine would distort results, and the command that fixes each
 	@scripts/lab doctor
 
 up: ## the dataset and the lab, left running

@@ -2,18 +2,17 @@
 // limits, mounts, the page cache, listening sockets, and missing kernel modules.
 package host
 
-import (
-	"github.com/prometheus/procfs"
-)
+import "github.com/prometheus/procfs"
 
-// CPUTime is the time that all CPUs of this machine have spent, in seconds, and how
-// many there are.
+// CPUTime is the CPU time of the whole machine, containers and kernel included, in
+// seconds summed over its CPUs.
 type CPUTime struct {
-	Busy, Idle float64
-	CPUs       int
+	CPUs int     `json:"cpus"`
+	Busy float64 `json:"busy_seconds"` // all but idle and I/O wait
+	Idle float64 `json:"idle_seconds"`
 }
 
-// ReadCPU reads it from /proc/stat. It is zero where that cannot be read.
+// ReadCPU reads /proc/stat. The result is zero if that fails.
 func ReadCPU() CPUTime {
 	fs, err := procfs.NewDefaultFS()
 	if err != nil {
@@ -23,6 +22,11 @@ func ReadCPU() CPUTime {
 	if err != nil {
 		return CPUTime{}
 	}
+	return CPUTimeOf(stat)
+}
+
+// CPUTimeOf returns the CPU time that a reading of /proc/stat holds.
+func CPUTimeOf(stat procfs.Stat) CPUTime {
 	c := stat.CPUTotal
 	return CPUTime{
 		Busy: c.User + c.Nice + c.System + c.IRQ + c.SoftIRQ + c.Steal,

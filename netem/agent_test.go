@@ -158,7 +158,7 @@ func TestProcsFindsTheServersOfThePorts(t *testing.T) {
 			t.Errorf("port %d: %+v, want process %d %s", got.Port, got, want.pid, want.problem)
 		}
 	}
-	if procs.Host.CPUs < 1 || procs.Host.BusySeconds <= 0 || procs.Agent.RSSBytes < 1<<20 {
+	if procs.Host.CPUs < 1 || procs.Host.Busy <= 0 || procs.Agent.RSSBytes < 1<<20 {
 		t.Errorf("host and agent: %+v %+v", procs.Host, procs.Agent)
 	}
 }

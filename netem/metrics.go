@@ -103,7 +103,7 @@ func (c *collector) collectProcs(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(descCPU, prometheus.CounterValue, p.CPUSeconds, port, p.Command)
 		out <- prometheus.MustNewConstMetric(descMemory, prometheus.GaugeValue, float64(p.RSSBytes), port, p.Command)
 	}
-	out <- prometheus.MustNewConstMetric(descBusy, prometheus.CounterValue, procs.Host.BusySeconds)
+	out <- prometheus.MustNewConstMetric(descBusy, prometheus.CounterValue, procs.Host.Busy)
 	out <- prometheus.MustNewConstMetric(descCPUs, prometheus.GaugeValue, float64(procs.Host.CPUs))
 	out <- prometheus.MustNewConstMetric(descAgentCPU, prometheus.CounterValue, procs.Agent.CPUSeconds)
 }

@@ -55,12 +55,7 @@ func (r *procReader) read() (client.Procs, error) {
 	if err != nil {
 		return out, fmt.Errorf("read the host's CPU times: %w", err)
 	}
-	t := stat.CPUTotal
-	out.Host = client.Host{
-		CPUs:        len(stat.CPU),
-		BusySeconds: t.User + t.Nice + t.System + t.IRQ + t.SoftIRQ + t.Steal,
-		IdleSeconds: t.Idle + t.Iowait,
-	}
+	out.Host = host.CPUTimeOf(stat)
 	if out.Agent, err = r.usage([]int{os.Getpid()}); err != nil {
 		return out, err
 	}

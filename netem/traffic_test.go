@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"piecebench/internal/receive"
 	"piecebench/netem/client"
 )
 
@@ -178,15 +179,9 @@ func discard(conn net.Conn, total *atomic.Int64) {
 	if raw.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVLOWAT, 128<<10) }) != nil || err != nil {
 		return
 	}
-	buf := make([]byte, 1<<20)
 	for {
-		var n int
-		var failed error
-		err := raw.Read(func(fd uintptr) bool {
-			n, _, failed = unix.Recvfrom(int(fd), buf, unix.MSG_TRUNC)
-			return failed != unix.EAGAIN
-		})
-		if err != nil || failed != nil || n <= 0 {
+		n, err := receive.Drop(raw, 1<<20)
+		if err != nil || n == 0 {
 			return
 		}
 		total.Add(int64(n))

@@ -61,9 +61,11 @@ type ChecksumFile struct {
 	SHA256 string `json:"sha256"` // of the file, as 64 hex digits
 }
 
-// UnpaddedSize returns the size of the piece as a v1 CID names it: 127/128 of
-// the padded size.
-func (p Piece) UnpaddedSize() int64 { return p.PaddedSize / 128 * 127 }
+// UnpaddedSize returns the size of the piece as a v1 CID names it.
+func (p Piece) UnpaddedSize() int64 { return Unpadded(p.PaddedSize) }
+
+// Unpadded returns how many bytes a piece of a padded size holds: 127/128 of it.
+func Unpadded(padded int64) int64 { return padded / 128 * 127 }
 
 // SizeAs returns the number of bytes that the piece is served with under a CID
 // of this version: v2 names the payload, v1 the unpadded piece.

@@ -15,6 +15,7 @@ import (
 	"piecebench/bench/result"
 	"piecebench/host"
 	"piecebench/internal/plain"
+	"piecebench/internal/receive"
 )
 
 // download measures the goodput of parallel streams of one URL: streams start
@@ -31,7 +32,7 @@ func download(ctx context.Context, blob string, streams int, ramp, window time.D
 		running.Add(1)
 		go func() {
 			defer running.Done()
-			if err := receive(ctx, blob, &received); ctx.Err() == nil {
+			if err := stream(ctx, blob, &received); ctx.Err() == nil {
 				failed <- fmt.Errorf("calibration download from %s: %s", blob, plain.Error(err))
 			}
 		}()
@@ -64,9 +65,9 @@ func download(ctx context.Context, blob string, streams int, ramp, window time.D
 // maxHead is the most that a response head may take, in bytes.
 const maxHead = 64 << 10
 
-// receive asks for the blob and drops its body in the kernel until ctx ends,
+// stream asks for the blob and drops its body in the kernel until ctx ends,
 // adding what came to received. It only returns early with an error.
-func receive(ctx context.Context, blob string, received *atomic.Int64) error {
+func stream(ctx context.Context, blob string, received *atomic.Int64) error {
 	target, err := url.Parse(blob)
 	if err != nil {
 		return err
@@ -94,8 +95,12 @@ func receive(ctx context.Context, blob string, received *atomic.Int64) error {
 		return fmt.Errorf("status %s", response.Status)
 	}
 	received.Add(int64(head.Buffered()))
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return err
+	}
 	for {
-		n, err := discard(conn)
+		n, err := receive.Drop(raw, 4<<20)
 		received.Add(int64(n))
 		if err != nil {
 			return err

@@ -123,12 +123,14 @@ func fileName(c plan.Cell) string {
 	return fmt.Sprintf("%03d-%s-%s-%s-%d-r%d", c.ID, c.Target.Name, l, c.Mode.Name, c.Concurrency, c.Repetition)
 }
 
-// Timeouts of k6 around the scenario: a thousand clients took up to 3 s to
-// initialise on two busy cores.
+// startTimeout is how long k6 may take to its first line of progress: with a thousand
+// clients it took up to 3 s on two busy cores. A variable, for tests.
+var startTimeout = 60 * time.Second
+
 const (
-	startTimeout = 60 * time.Second
-	endTimeout   = 30 * time.Second
-	// exitTimeout is how long k6 may take to exit once its records are complete,
-	// or not wanted: the rest of it is pushes to a Prometheus that does not answer.
+	// endTimeout is how long it may take from the window's end to its last line.
+	endTimeout = 30 * time.Second
+	// exitTimeout is how long it may take to exit once its records are complete, or not
+	// wanted: what is left are pushes to a Prometheus that does not answer.
 	exitTimeout = 3 * time.Second
 )

@@ -6,6 +6,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"piecebench/host"
 )
 
 // fewestCPUs that leave one each to the generator, the servers and the link, and
@@ -127,9 +129,8 @@ func (h *Host) ticks() (ticks, error) {
 	if err != nil {
 		return ticks{}, err
 	}
-	c := stat.CPUTotal // user time holds the guests'
-	t := ticks{busy: c.User + c.Nice + c.System + c.IRQ + c.SoftIRQ, stolen: c.Steal, processes: map[int]process{}}
-	t.all = t.busy + t.stolen + c.Idle + c.Iowait
+	cpu, stolen := host.CPUTimeOf(stat), stat.CPUTotal.Steal
+	t := ticks{all: cpu.Busy + cpu.Idle, busy: cpu.Busy - stolen, stolen: stolen, processes: map[int]process{}}
 	all, err := proc.AllProcs()
 	if err != nil {
 		return ticks{}, err

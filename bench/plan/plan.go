@@ -8,6 +8,7 @@ import (
 	"piecebench/bench/calibrate"
 	"piecebench/bench/settings"
 	"piecebench/netem/link"
+	"piecebench/piece"
 )
 
 // Cell is one measurement: one target under one link, mode and concurrency,
@@ -97,8 +98,5 @@ func MostBytes(c Cell, s settings.Settings) float64 {
 
 // requestBytes is what one request of a cell asks for.
 func requestBytes(c Cell, s settings.Settings) float64 {
-	if c.Mode.Length > 0 {
-		return float64(c.Mode.Length)
-	}
-	return float64(s.Dataset.PieceSize / 128 * 127)
+	return float64(c.Mode.RequestBytes(piece.Unpadded(s.Dataset.PieceSize)))
 }

@@ -27,14 +27,15 @@ func (r *sweep) findBottleneck(measured *result.Cell, c plan.Cell) {
 	if g := r.results.Generator; g != nil {
 		e.GeneratorBits = g.CeilingBits
 	}
+	bytes := c.Mode.RequestBytes(smallest(r.manifest).UnpaddedSize())
 	rtt := time.Duration(e.RTTMs * float64(time.Millisecond))
-	e.FloorMs = c.Link.SlowStart(r.requestBytes(c), rtt).Seconds() * 1000
+	e.FloorMs = c.Link.SlowStart(bytes, rtt).Seconds() * 1000
 	if e.RTTMs > 0 {
 		trips := 1.0
 		if r.settings.Connections == "fresh" {
 			trips = 2
 		}
-		e.OpenMs = trips*e.RTTMs + c.Link.Transmit(float64(r.requestBytes(c))).Seconds()*1000
+		e.OpenMs = trips*e.RTTMs + c.Link.Transmit(float64(bytes)).Seconds()*1000
 	}
 	measured.LimitedBy, measured.Because = bottleneck.Of(*measured)
 }
@@ -48,12 +49,4 @@ func (r *sweep) behindLink(t settings.Target) bool {
 	}
 	shaped, err := url.Parse(r.options.Shaped)
 	return err == nil && target.Hostname() == shaped.Hostname()
-}
-
-// requestBytes is the least that a request of the cell asks for.
-func (r *sweep) requestBytes(c plan.Cell) int64 {
-	if c.Mode.Length > 0 {
-		return c.Mode.Length
-	}
-	return smallest(r.manifest).UnpaddedSize()
 }

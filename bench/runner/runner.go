@@ -225,23 +225,19 @@ func (r *sweep) run(ctx context.Context) error {
 	if err := r.calibrate(ctx); err != nil {
 		return err
 	}
-	done := map[int]bool{}
-	for _, c := range r.results.Cells {
-		done[c.ID] = true
-	}
+	missing := slices.DeleteFunc(slices.Clone(r.cells), func(c plan.Cell) bool {
+		return slices.ContainsFunc(r.results.Cells, func(done result.Cell) bool { return done.ID == c.ID })
+	})
 	var current *link.Spec
-	for i, c := range r.cells {
-		if done[c.ID] {
-			continue
-		}
+	for i, c := range missing {
 		if r.agent != nil && (current == nil || *current != c.Link) {
 			set, err := r.agent.SetLink(ctx, c.Link)
 			if err != nil {
 				return err
 			}
-			r.link, current = set, &c.Link
+			r.link, current = set, &missing[i].Link
 		}
-		if err := r.cell(ctx, c, plan.CellsTime(r.cells[i:], r.settings)); err != nil {
+		if err := r.cell(ctx, c, plan.CellsTime(missing[i:], r.settings)); err != nil {
 			return fmt.Errorf("cell %d (%s, %s, %s, %d clients): %w", c.ID, c.Target.Name, c.Link, c.Mode.Name, c.Concurrency, err)
 		}
 	}

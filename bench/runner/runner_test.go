@@ -19,6 +19,7 @@ import (
 	"piecebench/bench/runner"
 	"piecebench/bench/settings"
 	"piecebench/internal/contained"
+	"piecebench/internal/fakek6"
 	"piecebench/lab/labtest"
 	"piecebench/netem/client"
 	"piecebench/report/export"
@@ -28,6 +29,7 @@ import (
 var install string
 
 func TestMain(m *testing.M) {
+	fakek6.Main()
 	os.Exit(contained.Run(func() int {
 		root, err := os.MkdirTemp("", "runner-test-")
 		if err == nil {
@@ -323,7 +325,7 @@ func TestAResumeThatFailsErasesNothing(t *testing.T) {
 		fmt.Fprintf(w, `{"backend": %q}`, client.Kernel)
 	}))
 	defer agent.Close()
-	b.options.Agent, b.options.Shaped = agent.URL, agent.URL
+	b.options.Agent = agent.URL
 	run := b.load()
 	capacity := []result.StreamsCapacity{{Streams: 8, GoodputBits: 1e9}}
 	run.Calibrations = []result.Calibration{{Link: "none", Backend: client.Kernel, CeilingBits: 1e9, Unshaped: capacity, Through: capacity}}

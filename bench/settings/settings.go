@@ -17,6 +17,7 @@ import (
 	"piecebench/bench/cost"
 	"piecebench/internal/plain"
 	"piecebench/netem/link"
+	"piecebench/piece"
 	"piecebench/piece/dataset"
 )
 
@@ -188,7 +189,7 @@ func FromText(given map[string]string) (Settings, error) {
 // checkTogether refuses values that are each legal but not with one another.
 func (s Settings) checkTogether() error {
 	for _, m := range s.Modes {
-		if unpadded := s.Dataset.PieceSize / 128 * 127; m.Length > unpadded && s.usesGeneratedDataset() {
+		if unpadded := piece.Unpadded(s.Dataset.PieceSize); m.Length > unpadded && s.usesGeneratedDataset() {
 			return fmt.Errorf("MODES=%s: the range is larger than a piece, which holds %d bytes at PIECE_SIZE=%s; choose a smaller range or a larger PIECE_SIZE",
 				m.Name, unpadded, s.Text["PIECE_SIZE"])
 		}

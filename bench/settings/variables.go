@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -180,6 +181,9 @@ type Mode struct {
 	Name   string // FullMode, or the range's size such as 1MiB
 	Length int64  // bytes of a range; 0 for the full piece
 }
+
+// RequestBytes returns how many bytes a request asks for, of a piece of so many bytes.
+func (m Mode) RequestBytes(piece int64) int64 { return cmp.Or(m.Length, piece) }
 
 func parseModes(s *Settings, text string) error {
 	s.Modes = nil

@@ -16,7 +16,6 @@ import (
 // The unit is the caller's. The zero value is ready for use.
 type Survival struct {
 	obs    []observation
-	ended  int
 	sorted bool
 }
 
@@ -26,7 +25,7 @@ type observation struct {
 }
 
 // Ended adds a duration that was seen to its end.
-func (s *Survival) Ended(age float64) { s.add(age, false); s.ended++ }
+func (s *Survival) Ended(age float64) { s.add(age, false) }
 
 // Censored adds a duration that was only seen up to age: it ends later.
 func (s *Survival) Censored(age float64) { s.add(age, true) }
@@ -39,12 +38,8 @@ func (s *Survival) add(age float64, censored bool) {
 // Merge adds the observations of other.
 func (s *Survival) Merge(other *Survival) {
 	s.obs = append(s.obs, other.obs...)
-	s.ended += other.ended
 	s.sorted = false
 }
-
-// Len returns the number of observations, and how many of them ended.
-func (s *Survival) Len() (all, ended int) { return len(s.obs), s.ended }
 
 // rankSlack absorbs rounding where the estimate should equal p exactly, such
 // as 90 of 100 for p = 0.9. It is less than one rank below a billion observations.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"piecebench/host"
 	"piecebench/netem/link"
 )
 
@@ -106,9 +107,9 @@ type DelayLine struct {
 // Procs is what the servers and their host have used, the answer of GET /procs.
 // All times are seconds since the process or the host started: take differences.
 type Procs struct {
-	Procs []Proc `json:"procs"` // in the order of the agent's --ports
-	Host  Host   `json:"host"`
-	Agent Usage  `json:"agent"` // the agent itself: what the emulation costs beyond the kernel's part
+	Procs []Proc       `json:"procs"` // in the order of the agent's --ports
+	Host  host.CPUTime `json:"host"`
+	Agent Usage        `json:"agent"` // the agent itself: what the emulation costs beyond the kernel's part
 }
 
 // Proc is the processes that listen on one port.
@@ -172,11 +173,4 @@ type Usage struct {
 	// Memory says how RSSBytes was counted: "pss" (shared pages divided by
 	// their sharers) or "rss" (shared pages counted in each process).
 	Memory string `json:"memory"`
-}
-
-// Host is the CPU time of the whole machine, containers and kernel included.
-type Host struct {
-	CPUs        int     `json:"cpus"`
-	BusySeconds float64 `json:"busy_seconds"` // all but idle and I/O wait, summed over CPUs
-	IdleSeconds float64 `json:"idle_seconds"`
 }

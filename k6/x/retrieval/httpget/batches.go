@@ -2,7 +2,6 @@ package httpget
 
 import (
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,8 +14,6 @@ import (
 type batches struct {
 	total    int64 // bytes received on the connection
 	measured int64 // total when the receive buffer's size was last looked at
-	paced    int64 // total when the pace was last looked at
-	pacedAt  time.Time
 	rest     int64 // so many bytes will come, or the connection's end; 0 outside a body
 	full     bool  // the last read got all it could take, so that there may be more
 	size     int   // of a batch; 0 while there are none
@@ -25,17 +22,11 @@ type batches struct {
 }
 
 const (
-	// minBuffer is the receive buffer from which on batches are large. Below it a
+	// minBuffer is the receive buffer from which on reads are batched. Below it a
 	// flow is slow, or still growing: there the kernel sizes the window by how
 	// the reader keeps up, and 10 MiB on a new connection (1 Gbit/s, 40 ms,
 	// in slow start) took 3 % longer with batches.
 	minBuffer = 1 << 20
-	// A flow is slow when paceEvery bytes take longer than slowPace, after the first
-	// startUp bytes of its connection. It gets batches of slowBatch, a few packets.
-	paceEvery = 64 << 10
-	slowPace  = 40 * time.Millisecond // 13 Mbit/s
-	startUp   = 128 << 10
-	slowBatch = 8 << 10
 	// A batch is this part of the buffer, an eighth of the window that it makes.
 	batchShare = 16
 	// maxBatch is where larger batches save nothing any more.
@@ -63,14 +54,6 @@ func (b *batches) prepare(fd uintptr) {
 		if err == nil && n >= minBuffer {
 			b.size = min(n/batchShare, maxBatch)
 		}
-	}
-	if b.size <= slowBatch && b.total-b.paced >= paceEvery {
-		now := time.Now()
-		b.size = 0
-		if b.paced >= startUp && now.Sub(b.pacedAt) > slowPace {
-			b.size = slowBatch
-		}
-		b.paced, b.pacedAt = b.total, now
 	}
 	b.mark(fd, int(min(int64(b.size), b.rest)))
 }

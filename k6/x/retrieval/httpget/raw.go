@@ -6,9 +6,10 @@ import (
 	"runtime"
 	"sync/atomic"
 	"syscall"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"piecebench/internal/receive"
 )
 
 // rawConn reads a TCP socket past net.Conn: to drop bytes in the kernel, to
@@ -131,30 +132,17 @@ func (r *rawConn) tryCopy(fd uintptr) bool {
 	return done
 }
 
-// tryRecv reports false when there is nothing to read yet. With MSG_TRUNC the
-// kernel moves on in the stream without touching the buffer, so there is none.
+// tryRecv reports false when there is nothing to read yet.
 func (r *rawConn) tryRecv(fd uintptr) bool {
 	if r.mustWait(fd) {
 		return false
 	}
-	flags := uintptr(syscall.MSG_DONTWAIT)
-	if r.buf == nil {
-		flags |= syscall.MSG_TRUNC
+	n, err := receive.Now(fd, r.buf, r.max)
+	if err == unix.EAGAIN {
+		return false
 	}
-	for {
-		n, _, errno := syscall.Syscall6(syscall.SYS_RECVFROM, fd, uintptr(unsafe.Pointer(unsafe.SliceData(r.buf))), uintptr(r.max), flags, 0, 0)
-		switch errno {
-		case 0:
-			r.n = int(n)
-			return true
-		case syscall.EINTR:
-		case syscall.EAGAIN:
-			return false
-		default:
-			r.err = errno
-			return true
-		}
-	}
+	r.n, r.err = n, err
+	return true
 }
 
 // mustWait reports, once a read, whether fewer bytes are there than make a
