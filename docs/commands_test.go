@@ -181,7 +181,7 @@ func readmeShowsTheSample(t *testing.T, program string) {
 	}
 	for line := range strings.Lines(shown) {
 		if line != "...\n" && !strings.Contains(string(said), line) {
-			t.Errorf("README.md shows %q, which `bin/piecebench report --format text results/sample` does not say: copy the block anew", line)
+			t.Errorf("README.md shows %q, which `bin/piecebench report --format text results/sample` does not say: copy the block again", line)
 		}
 	}
 }

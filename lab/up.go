@@ -14,7 +14,7 @@ import (
 // Debian package of each.
 var Tools = map[string]string{"ip": "iproute2", "tc": "iproute2", "sysctl": "procps", "nginx": "nginx-light", "setpriv": "util-linux"}
 
-// CheckHost refuses a machine that cannot run a native lab, naming the mend.
+// CheckHost refuses a machine that cannot run a native lab, and names the fix.
 func CheckHost() error {
 	if os.Geteuid() != 0 {
 		return errors.New("the native lab makes network namespaces and needs root: run it with sudo")

@@ -52,7 +52,7 @@ func (r *sweep) readResumed(ctx context.Context) error {
 	}
 	if len(differing) > 0 {
 		return fmt.Errorf("run %s cannot be completed: what it was made with is not what is here (%s). "+
-			"Give it the same settings, dataset, machine and versions, or leave RESUME away and measure anew", r.options.Out, strings.Join(differing, "; "))
+			"Give it the same settings, dataset, machine and versions, or leave out RESUME and measure again", r.options.Out, strings.Join(differing, "; "))
 	}
 	run.Finished = nil
 	r.results = run

@@ -286,7 +286,7 @@ func TestResumeRefusesAnotherDatasetMachineOrVersion(t *testing.T) {
 	before := files(t, b.options.Out)
 	err := b.sweep("--concurrency", "3,5", "--verify", "1")
 	for _, want := range []string{`dataset: "that dataset" then, "pieces.json sha256 `, `cpu: "that cpu" then`, `kernel: "that kernel"`, `revision: "that revision"`, `k6: "that k6"`,
-		`cpus: nothing known then, "`, `VERIFY: "0.05" then, "1" now`, "measure anew"} {
+		`cpus: nothing known then, "`, `VERIFY: "0.05" then, "1" now`, "measure again"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nlacks %s", err, want)
 		}

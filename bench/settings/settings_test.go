@@ -94,7 +94,7 @@ func TestBadValuesAreRefusedInOneLineThatNamesTheVariable(t *testing.T) {
 		{"CONCURRENCY", "full:1,8", "other modes"},
 		{"CONCURRENCY", "1,2/3,4", "name the mode"},
 		{"CONCURRENCY", "1/ful:2", "want full or a range size"},
-		{"CONCURRENCY", "1/full:2/full:3", "full stands there twice"},
+		{"CONCURRENCY", "1/full:2/full:3", "full is listed twice"},
 		{"CONCURRENCY", "1/full:", "from 1"},
 		{"LINKS", "1gbit", "1gbit/40ms"},
 		{"LINKS", "1bit/40ms", "tc"},

@@ -117,7 +117,7 @@ func parseConcurrency(s *Settings, text string) error {
 			return err
 		}
 		if s.Concurrency.Own[mode.Name] != nil {
-			return fmt.Errorf("%s stands there twice", mode.Name)
+			return fmt.Errorf("%s is listed twice", mode.Name)
 		}
 		if s.Concurrency.Own == nil {
 			s.Concurrency.Own = map[string][]int{}
@@ -139,7 +139,7 @@ func parseSteps(text string) ([]int, error) {
 			return nil, err
 		}
 		if slices.Contains(steps, n) {
-			return nil, fmt.Errorf("%d stands there twice", n)
+			return nil, fmt.Errorf("%d is listed twice", n)
 		}
 		steps = append(steps, n)
 	}
@@ -166,7 +166,7 @@ func parseLinks(s *Settings, text string) error {
 			return err
 		}
 		if slices.Contains(s.Links, spec) {
-			return fmt.Errorf("%s stands there twice", spec)
+			return fmt.Errorf("%s is listed twice", spec)
 		}
 		s.Links = append(s.Links, spec)
 	}
@@ -193,7 +193,7 @@ func parseModes(s *Settings, text string) error {
 			return err
 		}
 		if slices.Contains(s.Modes, m) {
-			return fmt.Errorf("%s stands there twice", m.Name)
+			return fmt.Errorf("%s is listed twice", m.Name)
 		}
 		s.Modes = append(s.Modes, m)
 	}
@@ -259,7 +259,7 @@ func parseTargets(s *Settings, text string) error {
 			return fmt.Errorf("target %s: the lab has %s; another server is name=http://host/piece/%s", name, strings.Join(LabTargets, " and "), PiecePlaceholder)
 		}
 		if slices.ContainsFunc(s.Targets, func(t Target) bool { return t.Name == name }) {
-			return fmt.Errorf("target %s stands there twice", name)
+			return fmt.Errorf("target %s is listed twice", name)
 		}
 		s.Targets = append(s.Targets, Target{Name: name, URL: address})
 	}

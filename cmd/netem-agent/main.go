@@ -29,10 +29,9 @@ func main() {
 		Long: `netem-agent shapes the egress of a device in its own network namespace, and
 serves an API to set and measure the link (GET and PUT /link, PUT /lease, GET
 /procs, /sockets, /blob, /metrics, /healthz). The link is none until it is set.
-Whichever signal ends it, everything is put back as it was; also when who set a
-link with a lease is silent for longer. If it is killed (SIGKILL), the traffic
-stays shaped or stops: the next start puts everything back, as does
-netem-agent --restore.
+When a signal ends the agent, it restores the device. It also does so when the
+lease of a link expires. If it is killed (SIGKILL), the traffic stays shaped or
+stops: the next start restores everything, as does netem-agent --restore.
 
 With ` + client.TokenVariable + ` in the environment, or ` + client.TokenFileVariable + ` with the name of a file, requests
 need that token ("Authorization: Bearer TOKEN").`,
@@ -59,7 +58,7 @@ need that token ("Authorization: Bearer TOKEN").`,
 	flags.IntSliceVar(&o.ports, "ports", nil, "ports of the servers whose CPU time and memory /procs reports")
 	flags.StringVar(&o.nginxStatus, "nginx-status", "", "URL of nginx's stub_status page, whose figures /metrics then has too")
 	flags.StringSliceVar(&o.names, "names", nil, "names of this host that the API's URLs may have, besides localhost and its addresses")
-	flags.BoolVar(&o.restore, "restore", false, "put back what an agent that was killed has left in this network namespace, and do nothing else")
+	flags.BoolVar(&o.restore, "restore", false, "undo what a killed agent has left in this network namespace, and do nothing else")
 	flags.BoolVar(&o.logCommands, "log-commands", true, "write each command that changes something to stderr")
 	if err := command.ExecuteContext(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "netem-agent:", err)

@@ -51,7 +51,7 @@ func TestDatasetCommands(t *testing.T) {
 		t.Errorf("cid of standard input: %q, %v", out, err)
 	}
 
-	// A fault: verify says so with exit code 1, create mends it.
+	// A fault: verify says so with exit code 1, create fixes it.
 	if err := os.Truncate(filepath.Join(p.dir, flat[1]), 5); err != nil {
 		t.Fatal(err)
 	}

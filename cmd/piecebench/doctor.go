@@ -16,9 +16,9 @@ func doctorCommand() *cobra.Command {
 	var data string
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what on this machine would distort results, and the command that mends each",
+		Short: "Say what on this machine would distort results, and the command that fixes each",
 		Long: `Say what on this machine would distort the results of make bench with the given
-settings, with the evidence and the command that mends it. It changes nothing.
+settings, with the evidence and the command that fixes it. It changes nothing.
 
   BLOCKS    the bench cannot run                 exit code 2
   DISTORTS  figures will differ for it           exit code 1

@@ -14,8 +14,8 @@ func reportCommand() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "report RUN_DIR",
-		Short: "Make a run's report anew from its folder",
-		Long: `Make a run's report anew from its folder: report.html and report.md, or one of
+		Short: "Make a run's report again from its folder",
+		Long: `Make a run's report again from its folder: report.html and report.md, or one of
   html        a page with charts, that needs no network
   md          tables for an issue
   boost-2023  the table of the Boost team's study of 2023: latency and bandwidth as

@@ -32,9 +32,9 @@ type Fault struct {
 
 func (f Fault) String() string { return f.File + ": " + f.Problem }
 
-// mend makes sure that the files of a generated dataset are whole, and
+// repair makes sure that the files of a generated dataset are whole, and
 // rewrites those that are not.
-func mend(ctx context.Context, dir string, m *piece.Manifest, log io.Writer) error {
+func repair(ctx context.Context, dir string, m *piece.Manifest, log io.Writer) error {
 	faults, fresh, err := quickCheck(ctx, dir, m)
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ import (
 )
 
 // Create makes the dataset that p names in dir, or reuses the one that is
-// there, after a quick check (see quickCheck) and after mending the files that
+// there, after a quick check (see quickCheck) and after repairing the files that
 // are broken. A generated dataset with other parameters is replaced; an
 // imported one is refused. It says on log, line by line, what it finds and
 // does.
@@ -49,15 +49,15 @@ func Create(ctx context.Context, dir string, p Params, log io.Writer) (*piece.Ma
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		if imported(manifest) {
-			return nil, fmt.Errorf("%w; it is of imported files, so it is left as it is: mend it, or choose another --dir", err)
+			return nil, fmt.Errorf("%w; it is of imported files, so it is left as it is: fix it, or choose another --dir", err)
 		}
-		fmt.Fprintf(log, "%v: making the dataset anew\n", err)
+		fmt.Fprintf(log, "%v: making the dataset again\n", err)
 	case p.made(old):
-		return old, mend(ctx, dir, old, log)
+		return old, repair(ctx, dir, old, log)
 	case slices.ContainsFunc(old.Pieces, func(p piece.Piece) bool { return !p.Generated() }):
 		return nil, fmt.Errorf("%s holds imported files, which are not overwritten: choose another --dir", dir)
 	default:
-		fmt.Fprintf(log, "%s was made with other parameters: making it anew\n", dir)
+		fmt.Fprintf(log, "%s was made with other parameters: making it again\n", dir)
 	}
 	return create(ctx, dir, p, old, log)
 }

@@ -265,7 +265,7 @@ func TestBrokenManifestIsNamedAndRebuilt(t *testing.T) {
 			if err := os.WriteFile(manifest, []byte(text), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			if _, said := create(t, dir, small); !strings.Contains(said, manifest) || !strings.Contains(said, "anew") {
+			if _, said := create(t, dir, small); !strings.Contains(said, manifest) || !strings.Contains(said, "again") {
 				t.Errorf("said %q", said)
 			}
 			if faults := verify(t, dir); faults != "" {
