@@ -19,6 +19,7 @@ import (
 	"piecebench/internal/fakek6"
 	"piecebench/netem/client"
 	"piecebench/netem/link"
+	"piecebench/piece"
 )
 
 // newSweep returns a sweep of four cells with a fake k6, whose ceilings are known.
@@ -32,6 +33,7 @@ func newSweep(t *testing.T) *sweep {
 		options:  Options{Out: dir, K6: fakek6.Install(t, fakek6.Good), Manifest: "pieces.json"},
 		settings: settings.Settings{Warmup: 10 * time.Millisecond, Duration: 100 * time.Millisecond, Cache: "warm"},
 		status:   newStatus(io.Discard),
+		manifest: &piece.Manifest{Pieces: []piece.Piece{{PaddedSize: 2048}}},
 		results:  &result.Run{Schema: result.SchemaVersion, ID: "run", Generator: &result.Generator{CeilingBits: 1e9}},
 	}
 	for id := 1; id <= 4; id++ {
