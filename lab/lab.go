@@ -1,8 +1,9 @@
 // Package lab brings the parts up natively: one network namespace for the
 // servers, one for the clients, joined by a shaped and an unshaped veth pair.
-// Nothing is set on the host itself; all that a lab has lies inside its two
-// namespaces and its folder below /run, so labs of different names coexist. The
-// exception is Prometheus: its database and its port on the host's loopback.
+// All that a lab has is inside its two namespaces and its folder below /run, so labs
+// of different names coexist. There are two exceptions: Prometheus' database and its
+// port on the host's loopback, and the host's packet backlog, which is raised while a
+// lab is up.
 package lab
 
 import (

@@ -29,7 +29,7 @@ var (
 	descBacklog  = desc("backlog_bytes", "Bytes waiting in the link's queue; in the kernel backend including those in flight.")
 	descQueued   = desc("line_queued_packets", "Packets held in the user-space delay line.")
 	descLine     = desc("line_packets_total", "Packets that passed the user-space delay line since the link was set.")
-	descLineDrop = desc("line_dropped_packets_total", "Packets that the user-space delay line dropped for lack of memory, or missed.")
+	descLineDrop = desc("line_dropped_packets_total", "Packets that were lost in the user-space delay line, or in a full queue beside it.")
 	descLineShed = desc("line_shed_packets_total", "Late acknowledgements that the user-space delay line dropped because a later one repeated them.")
 	descLateness = desc("line_lateness_seconds", "How late packets left the user-space delay line.")
 	descCPU      = desc("server_cpu_seconds_total", "CPU time of the processes that listen on a port.", "port", "command")
