@@ -31,7 +31,8 @@ type Agent struct {
 }
 
 // Open takes over a device, given by its name or by one of its addresses. It removes
-// what a killed agent has left, and chooses the backend. The link is then none. Every command that changes something is written to log.
+// what a killed agent has left, and chooses the backend. The link is then none. Every
+// command that changes something is written to log.
 func Open(deviceName, backendName string, log io.Writer) (*Agent, error) {
 	if err := checkEnvironment(); err != nil {
 		return nil, err
