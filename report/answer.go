@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -95,7 +94,7 @@ func (v *View) compareGoodput(target string) string {
 	var all []compared
 	machine := 0
 	var nothing []*Row // in which only the baseline delivered nothing
-	for f := range v.of(target) {
+	for _, f := range v.of(target) {
 		e := f.Compared()
 		switch {
 		case !e.Judged():
@@ -129,7 +128,7 @@ func (v *View) compareTTFB(target string) string {
 	base := v.Targets[0]
 	var all []compared
 	machine := 0
-	for f := range v.of(target) {
+	for _, f := range v.of(target) {
 		ratio, ok := f.ttfbRatio()
 		switch {
 		case !ok:
@@ -155,7 +154,7 @@ func (v *View) compareTTFB(target string) string {
 func (v *View) describeOne() string {
 	name := v.Targets[0]
 	var judged, machine []*Figures
-	for f := range v.of(name) {
+	for _, f := range v.of(name) {
 		if f.byMachine() {
 			machine = append(machine, f)
 		} else {
@@ -192,8 +191,8 @@ func (v *View) describeOne() string {
 // Failed.
 type total struct{ ok, failed, lost, cut, corrupt int64 }
 
-func totalOf(all iter.Seq[*Figures]) (t total) {
-	for f := range all {
+func totalOf(all []*Figures) (t total) {
+	for _, f := range all {
 		t.ok, t.failed, t.cut = t.ok+f.OK, t.failed+f.Charged, t.cut+f.Cut
 		t.lost += f.Failed - f.Charged
 		t.corrupt += int64(f.Failures(records.Corrupt))
@@ -230,13 +229,13 @@ func (v *View) failures() string {
 
 // atCeiling counts the rows in which a link, not a target, decided.
 func (v *View) atCeiling() string {
-	if !has(v.Rows, func(f *Figures) bool { return f.Ceiling > 0 }) {
+	if !slices.ContainsFunc(All(v.Rows), func(f *Figures) bool { return f.Ceiling > 0 }) {
 		return ""
 	}
 	return fmt.Sprintf("Rows that reached %s of the link’s measured ceiling, so that the link decided: ", wholePercent(nearCeiling)) +
 		v.eachTarget(func(target string) string {
 			near, all := 0, 0
-			for f := range v.of(target) {
+			for _, f := range v.of(target) {
 				if f.Ceiling > 0 {
 					all++
 				}

@@ -102,7 +102,7 @@ func (v *View) ofCells() (all []Caution) {
 	for _, c := range concerns {
 		n := 0
 		var names []string
-		for f := range All(v.Rows) {
+		for _, f := range All(v.Rows) {
 			before := n
 			for _, cell := range f.Cells {
 				if c.cell(cell) {
@@ -118,7 +118,7 @@ func (v *View) ofCells() (all []Caution) {
 		}
 	}
 	var noisy []string
-	for f := range All(v.Rows) {
+	for _, f := range All(v.Rows) {
 		if hidden, ok := f.Compared().Noisy(compare.DefaultMargin); ok {
 			noisy = append(noisy, f.name()+" ("+Hidden(hidden)+")")
 		}

@@ -102,28 +102,21 @@ var Facts = []Fact{
 		}
 		return text
 	})},
-	{"connections", evidence(func(_ result.Cell, e *result.Evidence) string {
-		if e.TCP == nil {
-			return ""
-		}
-		return fmt.Sprintf("%d; on %s TCP held back data", e.TCP.Connections, wholePercent(e.TCP.Waiting))
+	{"connections", tcp(func(t *result.TCP) string {
+		return fmt.Sprintf("%d; on %s TCP held back data", t.Connections, wholePercent(t.Waiting))
 	})},
-	{"TCP", evidence(func(_ result.Cell, e *result.Evidence) string {
-		if e.TCP == nil {
-			return ""
-		}
+	{"TCP", tcp(func(t *result.TCP) string {
 		return fmt.Sprintf("client’s window full %s of the time, send buffer full %s; %s of the bytes retransmitted",
-			wholePercent(e.TCP.ReceiverLimited), wholePercent(e.TCP.BufferLimited), percent(e.TCP.Retransmitted))
+			wholePercent(t.ReceiverLimited), wholePercent(t.BufferLimited), percent(t.Retransmitted))
 	})},
-	{"oldest byte without an acknowledgement", evidence(func(_ result.Cell, e *result.Evidence) string {
-		if e.TCP == nil || e.TCP.OldestUnackedMs == 0 {
+	{"oldest byte without an acknowledgement", tcp(func(t *result.TCP) string {
+		switch {
+		case t.OldestUnackedMs == 0:
 			return ""
+		case t.Stalled == 0:
+			return duration(t.OldestUnackedMs)
 		}
-		text := duration(e.TCP.OldestUnackedMs)
-		if e.TCP.Stalled > 0 {
-			text += "; " + count(e.TCP.Stalled, "connection") + " without progress at a time"
-		}
-		return text
+		return duration(t.OldestUnackedMs) + "; " + count(t.Stalled, "connection") + " without progress at a time"
 	})},
 	{"round trip", evidence(func(_ result.Cell, e *result.Evidence) string {
 		var parts []string
@@ -135,8 +128,8 @@ var Facts = []Fact{
 		}
 		return strings.Join(parts, ", ")
 	})},
-	{"slow-start floor", milliseconds(func(e *result.Evidence) float64 { return e.FloorMs })},
-	{"request on an open connection", milliseconds(func(e *result.Evidence) float64 { return e.OpenMs })},
+	{"slow-start floor", positive(func(e *result.Evidence) float64 { return e.FloorMs }, duration)},
+	{"request on an open connection", positive(func(e *result.Evidence) float64 { return e.OpenMs }, duration)},
 	{"emulated link", evidence(func(_ result.Cell, e *result.Evidence) string {
 		if e.Emulator == nil {
 			return ""
@@ -148,12 +141,7 @@ var Facts = []Fact{
 		}
 		return text
 	})},
-	{"generator’s ceiling", evidence(func(_ result.Cell, e *result.Evidence) string {
-		if e.GeneratorBits <= 0 {
-			return ""
-		}
-		return megabits(float64(e.GeneratorBits)) + " Mbit/s"
-	})},
+	{"generator’s ceiling", positive(func(e *result.Evidence) float64 { return float64(e.GeneratorBits) }, func(bits float64) string { return megabits(bits) + " Mbit/s" })},
 }
 
 // statuses says how many requests failed with which HTTP status.
@@ -191,12 +179,21 @@ func evidence(text func(result.Cell, *result.Evidence) string) func(*Figures) st
 	}
 }
 
-func milliseconds(of func(*result.Evidence) float64) func(*Figures) string {
+func tcp(text func(*result.TCP) string) func(*Figures) string {
+	return evidence(func(_ result.Cell, e *result.Evidence) string {
+		if e.TCP == nil {
+			return ""
+		}
+		return text(e.TCP)
+	})
+}
+
+func positive(of func(*result.Evidence) float64, write func(float64) string) func(*Figures) string {
 	return evidence(func(_ result.Cell, e *result.Evidence) string {
 		if of(e) <= 0 {
 			return ""
 		}
-		return duration(of(e))
+		return write(of(e))
 	})
 }
 

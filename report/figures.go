@@ -16,6 +16,7 @@ import (
 type Figures struct {
 	Row             *Row
 	Target          string
+	Index           int              // of the target
 	Base            *Figures         // of the baseline in this row; nil for the baseline itself
 	Cells           []result.Cell    // one a repetition
 	Goodput         float64          // bits per second

@@ -148,7 +148,7 @@ func (v *View) ttfbMap(target int) Heatmap {
 
 // greyed explains the grey, where there is any.
 func (v *View) greyed(target int, grey func(*Figures) bool, also string) string {
-	if !has(v.Rows, func(f *Figures) bool { return f.Target == v.Targets[target] && grey(f) }) {
+	if !slices.ContainsFunc(All(v.Rows), func(f *Figures) bool { return f.Target == v.Targets[target] && grey(f) }) {
 		return ""
 	}
 	return " Framed, in grey: this machine limited one of the two" + also + ", so they do not show how they differ."

@@ -41,7 +41,7 @@ func (f *Figures) limit() string { return cmp.Or(f.LimitedBy, unknownLimit) }
 func (v *View) Limited() (all []Limits) {
 	for _, target := range v.Targets {
 		l := Limits{Target: target}
-		for f := range v.of(target) {
+		for _, f := range v.of(target) {
 			i := slices.IndexFunc(l.Parts, func(p LimitCount) bool { return p.Name == f.limit() })
 			if i < 0 {
 				i = len(l.Parts)
@@ -77,7 +77,7 @@ func limitClass(name string) string {
 // Bottlenecks is a table of what limited some rows, and the figures that show it.
 func Bottlenecks(rows []*Row) Table {
 	t := Table{Head: []Column{Left("link"), Left("mode"), Right("clients"), Left("target"), Left("limited by"), Left("because")}, Groups: 3}
-	for f := range All(rows) {
+	for _, f := range All(rows) {
 		t.Add(result.LinkName(f.Row.Link), f.Row.Mode, strconv.Itoa(f.Row.Concurrency), f.Target, f.limit(), f.Because)
 	}
 	return t

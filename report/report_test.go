@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"piecebench/bench/result"
 	"piecebench/records"
 	"piecebench/report"
@@ -244,4 +246,15 @@ func TestRatioOfRepetitionsHasItsInterval(t *testing.T) {
 	md := markdownOf(runOf(cells...))
 	wants(t, md, "| 0.50 (0.49 to 0.51) |",
 		"- **noise**: In 1 comparison the noise between repetitions is larger than the difference to raw and could hide one of more than 5 %: gateway, 1MiB, 1 client, 1gbit/40ms (up to ")
+}
+
+// The committed report is what its run says: it has every figure of the sample.
+func TestTheSamplesFiguresAreTheSame(t *testing.T) {
+	want, err := os.ReadFile("../results/sample/report.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), markdownOf(loaded(t, "../results/sample"))); diff != "" {
+		t.Errorf("piecebench report --format md results/sample would change report.md:\n%s", diff)
+	}
 }

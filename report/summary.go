@@ -91,7 +91,7 @@ func (v *View) Summary(rows []*Row, width int) (t Table, notes []string) {
 // noIntervals says why no ratio has an interval, where that is so.
 func (v *View) noIntervals() string {
 	most := 0
-	for f := range All(v.Rows) {
+	for _, f := range All(v.Rows) {
 		most = max(most, f.Compared().Repetitions)
 	}
 	switch {
@@ -150,7 +150,7 @@ func (v *View) AllFigures(rows []*Row) Table {
 	}
 	t.Head = append(t.Head, Right("TTFB p50"), Right("TTFB p95"), Right("TTFB p99"),
 		Right("duration p50"), Right("duration p95"), Right("duration p99"), Right("success"), Right("cut"), Left("limited by"))
-	for f := range All(rows) {
+	for _, f := range All(rows) {
 		cells := []string{f.Row.Mode, strconv.Itoa(f.Row.Concurrency), f.Target, f.goodputAndShare()}
 		switch {
 		case several && f.Target == v.Targets[0]:

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"iter"
 	"slices"
 
 	"piecebench/bench/detail"
@@ -49,14 +48,14 @@ func NewView(run *result.Run) *View {
 	for i, cells := range run.Rows() {
 		r := &Row{Conditions: cells.Conditions, Index: i}
 		for t, target := range v.Targets {
-			var f *Figures
+			r.Figures = append(r.Figures, nil)
 			if own := cells.Cells[target]; own != nil {
-				f = combine(r, target, own)
+				f := combine(r, target, own)
+				r.Figures[t], f.Index = f, t
 				if t > 0 {
 					f.Base = r.Figures[0]
 				}
 			}
-			r.Figures = append(r.Figures, f)
 		}
 		v.Rows = append(v.Rows, r)
 		l := v.Links[slices.Index(links, r.Link)]
@@ -65,50 +64,38 @@ func NewView(run *result.Run) *View {
 	return v
 }
 
-// All yields the figures of all targets in some rows.
-func All(rows []*Row) iter.Seq[*Figures] {
-	return func(yield func(*Figures) bool) {
-		for _, r := range rows {
-			for _, f := range r.Figures {
-				if f != nil && !yield(f) {
-					return
-				}
+// All returns the figures of all targets in some rows.
+func All(rows []*Row) (all []*Figures) {
+	for _, r := range rows {
+		for _, f := range r.Figures {
+			if f != nil {
+				all = append(all, f)
 			}
 		}
 	}
+	return all
 }
 
-// of yields a target's figures in all rows.
-func (v *View) of(target string) iter.Seq[*Figures] {
-	return func(yield func(*Figures) bool) {
-		for f := range All(v.Rows) {
-			if f.Target == target && !yield(f) {
-				return
-			}
-		}
-	}
-}
-
-// has tells whether something holds for the figures of any target in some rows.
-func has(rows []*Row, holds func(*Figures) bool) bool {
-	return slices.ContainsFunc(slices.Collect(All(rows)), holds)
+// of returns a target's figures in all rows.
+func (v *View) of(target string) []*Figures {
+	return slices.DeleteFunc(All(v.Rows), func(f *Figures) bool { return f.Target != target })
 }
 
 // ReadDetails reads the records in the run's folder.
 func (v *View) ReadDetails(dir string) {
+	all := All(v.Rows)
 	var groups [][]result.Cell
-	for f := range All(v.Rows) {
+	for _, f := range all {
 		groups = append(groups, f.Cells)
 	}
-	details := detail.Read(dir, groups)
-	for f := range All(v.Rows) {
-		f.Detail, details = details[0], details[1:]
+	for i, d := range detail.Read(dir, groups) {
+		all[i].Detail = d
 	}
 }
 
 // HasCeiling tells whether the ceiling of a link is known.
 func (l *Link) HasCeiling() bool {
-	return has(l.Rows, func(f *Figures) bool { return f.Ceiling > 0 })
+	return slices.ContainsFunc(All(l.Rows), func(f *Figures) bool { return f.Ceiling > 0 })
 }
 
 // Modes groups a link's rows by mode.
@@ -126,7 +113,7 @@ func (l *Link) Modes() (modes [][]*Row) {
 // it is the row with the most clients of the first link. Nil where there is no row.
 func (v *View) Worst() (worst *Row) {
 	least := 0.0
-	for f := range All(v.Rows) {
+	for _, f := range All(v.Rows) {
 		if ratio, ok := f.Ratio(); ok && f.Judged() && (worst == nil || ratio < least) {
 			worst, least = f.Row, ratio
 		}

@@ -1,5 +1,4 @@
-// Package cost says what it costs to deliver data, by the prices that somebody
-// pays: docs/METHODOLOGY.md has the formula.
+// Package cost computes the cost of delivering data. docs/METHODOLOGY.md has the formula.
 package cost
 
 import (
@@ -8,29 +7,28 @@ import (
 	"strconv"
 )
 
-// Prices are in one currency, whichever. One that is 0 is not counted.
+// Prices are all in the same currency. A price of 0 does not count.
 type Prices struct {
 	Egress     float64 // of a GB (10^9 bytes) that leaves the server
 	ServerHour float64 // of a server for an hour
 }
 
-// Given tells whether there is a price at all.
+// Given tells whether any price counts.
 func (p Prices) Given() bool { return p.Egress > 0 || p.ServerHour > 0 }
 
 // Parse reads a price: a number from 0, such as 0.05.
 func Parse(text string) (float64, error) {
 	price, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(price >= 0) || math.IsInf(price, 0) {
-		return 0, errors.New("want a price: a number from 0, such as 0.05, without a currency; 0 counts none")
+		return 0, errors.New("want a price: a number from 0, such as 0.05, without a currency; 0 does not count")
 	}
 	return price, nil
 }
 
-// TB is what the delivery of a terabyte (10^12 bytes) of goodput costs, in the
-// currency of the prices.
+// TB is the cost of a terabyte (10^12 bytes) of goodput, in the currency of the prices.
 type TB struct{ Egress, Server float64 }
 
-// Total is all that is counted.
+// Total is the sum.
 func (t TB) Total() float64 { return t.Egress + t.Server }
 
 const (
@@ -38,9 +36,9 @@ const (
 	bitsPerTB = 8e12
 )
 
-// PerTB returns the cost per TB of goodput from one server that delivers so many
-// bits per second all the time, of which goodputBits are of use: egress is paid for
-// all of them. False where there is no goodput.
+// PerTB returns the cost per TB of goodput from one server that always delivers at these rates,
+// in bits per second. Egress is paid for all delivered bytes, also of failed requests. ok is
+// false where there is no goodput.
 func (p Prices) PerTB(goodputBits, deliveredBits float64) (TB, bool) {
 	if !(goodputBits > 0) {
 		return TB{}, false

@@ -1,6 +1,5 @@
-// Package detail reads from a run's per-request records what run.json does not
-// hold: how TTFB and duration are distributed, and where the time of a request
-// goes.
+// Package detail reads what run.json does not have from the records of the requests: the
+// distributions of TTFB and duration, and the phases of a request.
 package detail
 
 import (
@@ -14,14 +13,14 @@ import (
 	"piecebench/records"
 )
 
-// Detail is what the records of one cell show, or of several together. Its
-// requests are those that the cell's quantiles are of (result.Summarise).
+// Detail is what the records of one cell show, or of several together. It is of the same
+// requests as the cell's quantiles (result.Summarise).
 type Detail struct {
 	TTFB, Duration Distribution
 	Phases         Phases
 }
 
-// Repetitions are the details of one target in one place.
+// Repetitions are the details of one target in one row.
 type Repetitions struct {
 	Pooled Detail
 	Each   []Detail // one a cell, in their order; zero without records
@@ -29,9 +28,9 @@ type Repetitions struct {
 	Broken int      // cells whose records cannot be read
 }
 
-// Read returns the details of groups of cells, each the repetitions of one
-// target in one place, of the run in dir. As many groups are read at once as
-// there are CPUs; a request takes 64 bytes while its group is read.
+// Read returns the details of groups of cells of the run in dir. A group has the repetitions of
+// one target in one row. As many groups are read at once as there are CPUs; a request takes 64
+// bytes while its group is read.
 func Read(dir string, groups [][]result.Cell) []Repetitions {
 	all := make([]Repetitions, len(groups))
 	next := make(chan int)
@@ -55,7 +54,7 @@ func readGroup(dir string, cells []result.Cell) Repetitions {
 	r := Repetitions{Each: make([]Detail, len(cells))}
 	var pooled sample
 	for i, c := range cells {
-		// A run may come from somebody else: its paths stay in its folder.
+		// A run may come from somebody else: its paths must stay in its folder.
 		if !filepath.IsLocal(c.Records) {
 			r.Absent++
 			continue

@@ -2,22 +2,20 @@ package detail
 
 import "piecebench/bench/stats"
 
-// Distribution is an estimated distribution function (Kaplan and Meier), in
-// steps: by so many milliseconds, that share had ended.
+// Distribution is an estimated distribution function (Kaplan and Meier).
 type Distribution struct {
 	Steps []Step
-	// EndMs is the greatest age seen. Where cut or failed requests leave the last
-	// share below 1, nothing is known beyond it.
+	// EndMs is the greatest age. Where cut or failed requests leave the last share below 1,
+	// nothing is known beyond it.
 	EndMs float64
 }
 
 // Step is where a distribution function rises to Share (0 to 1).
 type Step struct{ Ms, Share float64 }
 
-// thinned are the shares whose quantiles are kept of a distribution with more
-// steps than these, beside its first and last step. By share, not by time: no
-// piece of the curve is then off by more than one in a hundred of the requests,
-// whatever its shape, and what it shows at each of these is the quantile itself.
+// thinned are the shares at which the steps of a long distribution are kept, beside its first and
+// last step. At these shares the curve shows the exact quantile, and between them it is off by at
+// most 1 % of the requests, whatever its shape.
 var thinned = func() (shares []float64) {
 	for percent := 1; percent <= 99; percent++ {
 		shares = append(shares, float64(percent)/100)

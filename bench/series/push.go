@@ -13,22 +13,20 @@ import (
 	"piecebench/internal/plain"
 )
 
-// pushTimeout bounds what a Prometheus that does not answer costs before each
-// cell.
+// pushTimeout limits the wait, before each cell, for a Prometheus that does not answer.
 const pushTimeout = 2 * time.Second
 
-// keepFor is for how long a cell that could not be sent is tried again.
-// Prometheus refuses what is an hour older than its newest sample, and with it
-// the whole request.
+// keepFor is how long a cell that could not be sent is sent again. Prometheus refuses a whole
+// request if one sample is an hour older than its newest.
 const keepFor = 30 * time.Minute
 
-// WriteURL returns where a Prometheus takes series, of its base URL.
+// WriteURL returns the URL of remote write for a Prometheus at a base URL.
 func WriteURL(prometheus string) string {
 	return strings.TrimRight(prometheus, "/") + "/api/v1/write"
 }
 
-// Pusher sends the series of one run to a Prometheus. One that fails costs the
-// run a bounded time and one warning. A nil Pusher sends nothing.
+// Pusher sends the series of one run to a Prometheus. If that fails, the run loses a limited time
+// and gets one warning. A nil Pusher sends nothing.
 type Pusher struct {
 	client  *remote.WriteClient
 	url     string // as it is shown
@@ -53,14 +51,14 @@ func NewPusher(prometheus string, warn func(format string, args ...any)) (*Pushe
 	return &Pusher{client: client, url: plain.URL(prometheus), warn: warn, created: time.Now()}, nil
 }
 
-// Push sends what run is, its links, and the cells that it has got since the
-// last push that arrived. It says whether Prometheus took them.
+// Push sends the run's description, its links, and the cells since the last successful push. It
+// returns whether Prometheus accepted them.
 func (p *Pusher) Push(run *result.Run) bool {
 	if p == nil {
 		return false
 	}
 	now := time.Now()
-	// Those of a run that is resumed were sent when they were measured.
+	// The earlier cells of a resumed run were sent when they were measured.
 	oldest := p.created
 	if limit := now.Add(-keepFor); oldest.Before(limit) {
 		oldest = limit
@@ -71,7 +69,7 @@ func (p *Pusher) Push(run *result.Run) bool {
 			all = append(all, ofCell(run.ID, c)...)
 		}
 	}
-	// Not the sweep's context: an interrupted sweep sends its cells, too.
+	// Not the sweep's context: an interrupted sweep sends its cells too.
 	if err := p.client.Store(context.Background(), all); err != nil {
 		if !p.failing {
 			p.warn("warning: Prometheus at %s takes no series (%v): the run goes on and its records are complete, dashboards have a gap. Is it up, with --web.enable-remote-write-receiver?", p.url, plain.Error(err))

@@ -1,7 +1,6 @@
-// Package series makes Prometheus series of what a run has found, and sends
-// them, so that dashboards can show a run, and compare it with others, after
-// its end. Units are Prometheus' base units: seconds, bytes, ratios; rates are
-// bits per second.
+// Package series sends the results of a run to Prometheus, so that dashboards can show and
+// compare runs after their end. Units are Prometheus' base units: seconds, bytes, ratios. Rates
+// are bits per second.
 package series
 
 import (
@@ -20,8 +19,8 @@ import (
 // unknownLimit is the label where the bottleneck is not known: a label cannot be empty.
 const unknownLimit = "unknown"
 
-// ofCell returns the series of a finished cell, one sample each, at the end of
-// the cell's window. A figure that does not exist has no series.
+// ofCell returns the series of a finished cell, with one sample each at the end of its window. A
+// figure that does not exist has no series.
 func ofCell(run string, c result.Cell) []*prompb.TimeSeries {
 	b := batch{prefix: "piecebench_cell_", at: c.WindowEnd(), labels: map[string]string{
 		"run": run, "target": c.Target, "link": c.Link, "mode": c.Mode,
@@ -66,8 +65,8 @@ func ofCell(run string, c result.Cell) []*prompb.TimeSeries {
 	return b.series
 }
 
-// ofRun returns the series that say what a run is and what its links were
-// measured to be, as of now: they are sent again and again while the run lasts.
+// ofRun returns the series that describe a run and its calibrated links, as of now. They are sent
+// again before each cell.
 func ofRun(run *result.Run, now time.Time) []*prompb.TimeSeries {
 	info := map[string]string{
 		"run":        run.ID,
@@ -94,7 +93,7 @@ func ofRun(run *result.Run, now time.Time) []*prompb.TimeSeries {
 	return all
 }
 
-// batch collects series that share a prefix, labels and a time.
+// batch collects series with the same prefix, labels and time.
 type batch struct {
 	prefix string
 	at     time.Time
@@ -118,7 +117,7 @@ func (b *batch) add(name string, value float64, more ...string) {
 	b.series = append(b.series, s)
 }
 
-// quantiles adds those that exist, and says which are only lower bounds.
+// quantiles adds those that exist. A label marks lower bounds.
 func (b *batch) quantiles(name string, q result.Quantiles) {
 	for _, one := range []struct {
 		quantile string

@@ -6,20 +6,17 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// LeastForInterval is how many observations a mean needs to have an interval. With
-// two, Student's t has one degree of freedom, and the factor at 99 % is 64: an
-// interval that is as wide says nothing but how close the two happened to be.
+// LeastForInterval is how many observations an interval needs. With two, Student's t has one
+// degree of freedom, and the factor at 99 % is 64: the interval is too wide to be useful.
 const LeastForInterval = 3
 
-// MeanInterval returns the interval of a mean at a confidence level, such as
-// 0.95, from independent observations of it: Student's t interval. ok is false
-// below LeastForInterval of them.
+// MeanInterval returns Student's t interval of a mean from independent observations, at a
+// confidence level such as 0.95. ok is false below LeastForInterval observations.
 //
-// Why not a bootstrap: repetitions are few. An interval cut out of resampled
-// means, percentile or BCa, cannot leave the range of the observations, so
-// that of five it misses the true value at least once in 16 times, whatever
-// its level; bootstrap-t divides by spreads of resamples that nearly repeat
-// one value. docs/METHODOLOGY.md has the measured coverage.
+// A bootstrap does not work with few observations. Percentile and BCa intervals never leave the
+// range of the observations: with five, they miss the true value at least once in 16 times,
+// whatever the level. Bootstrap-t divides by spreads of resamples that nearly repeat one value.
+// docs/METHODOLOGY.md has the measured coverage.
 func MeanInterval(values []float64, level float64) (low, high float64, ok bool) {
 	if len(values) < LeastForInterval {
 		return 0, 0, false
@@ -42,10 +39,9 @@ func meanError(values []float64) (mean, se float64) {
 	return mean, math.Sqrt(squares / (n - 1) / n)
 }
 
-// Newcombe returns the interval of the difference of two shares, k2 of n2 less
-// k1 of n1, at a confidence level: from their Wilson intervals (method 10 of
-// Newcombe, Stat. Med. 17, 1998). ok is false where one of them has no
-// observations.
+// Newcombe returns the interval of the difference of two shares, k2/n2 - k1/n1, at a confidence
+// level, from their Wilson intervals (method 10 of Newcombe, Stat. Med. 17, 1998). ok is false
+// where one of them has no observations.
 func Newcombe(k1, n1, k2, n2 int64, level float64) (low, high float64, ok bool) {
 	if n1 <= 0 || n2 <= 0 {
 		return 0, 0, false

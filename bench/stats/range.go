@@ -5,23 +5,22 @@ import (
 	"slices"
 )
 
-// Range is a value of which only bounds may be known: Low and High are equal where
-// it is known, High is +Inf of a lower bound, Low is 0 of an upper one.
+// Range is a value, or bounds of one. Low and High are equal for a known value. High is +Inf for
+// a lower bound, and Low is 0 for an upper bound.
 type Range struct{ Low, High float64 }
 
-// Exactly is a value that is known.
+// Exactly is a known value.
 func Exactly(v float64) Range { return Range{v, v} }
 
-// AtLeast is a value of which only a lower bound is known.
+// AtLeast is a lower bound.
 func AtLeast(v float64) Range { return Range{v, math.Inf(1)} }
 
-// Known tells that the value is.
+// Known tells whether the value is known.
 func (r Range) Known() bool { return r.Low == r.High }
 
-// Median returns what is known of the median of values that are at least 0: it lies
-// between the median of their lower ends and that of their upper ends. Of >500, 800
-// and 900 it is from 800, where the first is no more than 800, to 900. Of an even
-// number it is the mean of the middle two. ok is false without values.
+// Median returns the median of values that are at least 0, or its bounds: the medians of the
+// lower and of the upper ends. For >500, 800 and 900 it is 800 to 900. For an even number of
+// values it is the mean of the middle two. ok is false without values.
 func Median(values []Range) (m Range, ok bool) {
 	return ofMiddle(values, func(sorted []float64) float64 {
 		n := len(sorted)
@@ -29,12 +28,12 @@ func Median(values []Range) (m Range, ok bool) {
 	})
 }
 
-// Middle is Median, but of an even number the greater of the middle two.
+// Middle is like Median, but takes the greater of the middle two.
 func Middle(values []Range) (m Range, ok bool) {
 	return ofMiddle(values, func(sorted []float64) float64 { return sorted[len(sorted)/2] })
 }
 
-// Greatest returns what is known of the greatest value.
+// Greatest returns the greatest value, or its bounds.
 func Greatest(values []Range) (m Range, ok bool) {
 	return ofMiddle(values, func(sorted []float64) float64 { return sorted[len(sorted)-1] })
 }

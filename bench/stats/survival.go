@@ -7,13 +7,13 @@ import (
 	"slices"
 )
 
-// Survival estimates the distribution of a duration from observations of
-// which some are right-censored: the thing was still going on, or was given
-// up, at that age. Leaving those out, or counting them as ended, would make a
-// slow server look fast. The estimator is Kaplan and Meier's product limit
-// (J. Am. Stat. Assoc. 53, 1958). It takes 16 bytes an observation.
+// Survival estimates the distribution of a duration from observations, some of them
+// right-censored: not ended, or given up, at that age. Without those, or with them counted as
+// ended, a slow server would look fast. The estimator is Kaplan and Meier's product limit (J. Am.
+// Stat. Assoc. 53, 1958). It assumes that censoring is independent of the duration. An
+// observation takes 16 bytes.
 //
-// The unit is the caller's. The zero value is ready for use.
+// The caller chooses the unit. The zero value is ready for use.
 type Survival struct {
 	obs    []observation
 	sorted bool
@@ -24,10 +24,10 @@ type observation struct {
 	censored bool
 }
 
-// Ended adds a duration that was seen to its end.
+// Ended adds a duration that ended.
 func (s *Survival) Ended(age float64) { s.add(age, false) }
 
-// Censored adds a duration that was only seen up to age: it ends later.
+// Censored adds a duration that is longer than age.
 func (s *Survival) Censored(age float64) { s.add(age, true) }
 
 func (s *Survival) add(age float64, censored bool) {
@@ -41,23 +41,20 @@ func (s *Survival) Merge(other *Survival) {
 	s.sorted = false
 }
 
-// rankSlack absorbs rounding where the estimate should equal p exactly, such
-// as 90 of 100 for p = 0.9. It is less than one rank below a billion observations.
+// rankSlack absorbs rounding where the estimate should equal p, such as 90 of 100 for p = 0.9.
+// It is less than one rank below a billion observations.
 const rankSlack = 1e-9
 
-// Reaches tells whether a share of Steps is at least p, as Quantile takes it.
+// Reaches tells whether a share of Steps is at least p, with the rounding of Quantile.
 func Reaches(share, p float64) bool { return share >= p-rankSlack }
 
-// Quantile returns the smallest age by which at least a share p (0 to 1) has
-// ended: with 0 the smallest that was seen to end, with 1 the greatest. Where
-// too much is censored for that to be known, it returns the greatest age seen
-// and bound = true: the quantile lies above it. ok is false when there are no
-// observations.
+// Quantile returns the smallest age by which at least a share p (0 to 1) has ended: for 0 the
+// smallest that ended, for 1 the greatest. Where too many are censored, it returns the greatest
+// age and bound = true: the quantile is above it. ok is false without observations.
 //
-// An observation censored at the age at which another ended is taken to be
-// longer. Without censoring the result is the inverse of the empirical
-// distribution function: the ceil(p*n)-th smallest value, never an
-// interpolated one (type 1 of Hyndman and Fan, Am. Stat. 50, 1996).
+// An observation censored at the age at which another ended counts as longer. Without censoring
+// the result is the ceil(p*n)-th smallest value, never an interpolated one (type 1 of Hyndman and
+// Fan, Am. Stat. 50, 1996).
 func (s *Survival) Quantile(p float64) (age float64, bound, ok bool) {
 	if len(s.obs) == 0 {
 		return 0, false, false
@@ -70,11 +67,10 @@ func (s *Survival) Quantile(p float64) (age float64, bound, ok bool) {
 	return s.obs[len(s.obs)-1].age, true, true
 }
 
-// Mean returns the mean of a function of the age, which must be monotonic.
-// Where the greatest ages are censored, it takes the share that they stand for
-// to have ended at the greatest, and bound is true: the mean is a lower bound
-// of a growing function, an upper one of a falling one. ok is false when there
-// are no observations. Without censoring it is the arithmetic mean.
+// Mean returns the mean of a monotonic function of the age. Without censoring it is the
+// arithmetic mean. Where the greatest ages are censored, their share counts as ended at the
+// greatest age, and bound is true: the mean is a lower bound for a growing function, an upper
+// bound for a falling one. ok is false without observations.
 func (s *Survival) Mean(of func(age float64) float64) (mean float64, bound, ok bool) {
 	if len(s.obs) == 0 {
 		return 0, false, false
@@ -90,15 +86,15 @@ func (s *Survival) Mean(of func(age float64) float64) (mean float64, bound, ok b
 	return mean, false, true
 }
 
-// Steps yields each age at which something ended, ascending, with the
-// estimated share (0 to 1) that has ended by then: the estimated distribution
-// function. Where the greatest ages are censored its last share is below 1.
+// Steps yields the estimated distribution function: each age at which something ended, in
+// ascending order, with the share (0 to 1) that has ended by then. Where the greatest ages are
+// censored, the last share is below 1.
 func (s *Survival) Steps() iter.Seq2[float64, float64] {
 	s.sort()
 	return func(yield func(age, share float64) bool) {
 		n := len(s.obs)
-		// Between two censored observations the product telescopes to a ratio of
-		// two counts, so rounding grows with the censored ones only.
+		// Between two censored observations the product is a ratio of two counts, so
+		// rounding errors grow only with the censored ones.
 		surviving, atRiskThen := 1.0, n
 		for i := 0; i < n; {
 			if s.obs[i].censored {

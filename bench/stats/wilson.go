@@ -6,9 +6,9 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Wilson returns the score interval of a share of which k of n were seen, at a
-// confidence level such as 0.95 (Wilson, J. Am. Stat. Assoc. 22, 1927). Unlike the textbook interval it
-// stays inside [0, 1] and has a width for k = 0 and k = n. For n = 0 it is [0, 1].
+// Wilson returns the score interval of the share k/n at a confidence level such as 0.95 (Wilson,
+// J. Am. Stat. Assoc. 22, 1927). Unlike the textbook interval it stays inside [0, 1] and has a
+// width for k = 0 and k = n. For n = 0 it is [0, 1].
 func Wilson(k, n int64, level float64) (low, high float64) {
 	if n <= 0 {
 		return 0, 1

@@ -31,7 +31,7 @@ func Document(dir string, run *result.Run) (report.Document, error) {
 		}
 		s := report.Section{Table: t}
 		s.Title, s.Detail = l.Heading()
-		for f := range report.All(l.Rows) {
+		for _, f := range report.All(l.Rows) {
 			if f.WarmupQuantiles {
 				s.Notes = []string{report.WarmupNote}
 			}
@@ -71,7 +71,7 @@ func table(dir string, l *report.Link) (report.Table, error) {
 		t.Head = append(t.Head, report.Right("Bandwidth (MiB/s) "+s.name))
 	}
 	t.Head = append(t.Head, report.Right("Success Rate"), report.Right("CPU (s/GB)"), report.Right("Memory (MB)"))
-	for f := range report.All(inOrder(l.Rows)) {
+	for _, f := range report.All(inOrder(l.Rows)) {
 		o, err := observe(dir, f.Cells)
 		if err != nil {
 			return t, err

@@ -15,8 +15,7 @@ import (
 	"piecebench/report"
 )
 
-// comparison is how two sides stand to each other, in the order in which it is
-// shown.
+// comparison is a comparison with the names of its sides.
 type comparison struct {
 	*compare.Comparison
 	a, b string // what the tables call the sides
@@ -32,7 +31,7 @@ func newComparison(c *compare.Comparison) comparison {
 // Document says how two runs, or two targets of one, compare.
 func Document(compared *compare.Comparison) report.Document {
 	c := newComparison(compared)
-	return report.Document{Title: "compare", Headline: c.headline(), Cautions: c.cautions(), Sections: c.sections(), Terms: terms,
+	return report.Document{Title: "compare: " + c.sides(), Headline: c.headline(), Cautions: c.cautions(), Sections: c.sections(), Terms: terms,
 		Elsewhere: "the comparison as text and HTML"}
 }
 

@@ -3,7 +3,6 @@ package page
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
@@ -65,19 +64,6 @@ func (c *curve) add(x xAxis, f *report.Figures, y float64, text string) {
 	c.points = append(c.points, point{Value: x.at(f.Row.Concurrency, y), Text: text, Row: f.Row.Index})
 }
 
-// byTarget yields the figures in some rows, with their target's index.
-func byTarget(rows []*report.Row) iter.Seq2[int, *report.Figures] {
-	return func(yield func(int, *report.Figures) bool) {
-		for _, r := range rows {
-			for t, f := range r.Figures {
-				if f != nil && !yield(t, f) {
-					return
-				}
-			}
-		}
-	}
-}
-
 // boundSymbol points up and is open: the true value is above. ECharts would fill its own open
 // triangle with white.
 const boundSymbol = "path://M0,-10L10,8L-10,8ZM0,-5L-6,5.5L6,5.5Z"
@@ -98,7 +84,7 @@ func alt(what string, rows []*report.Row) string {
 func goodputChart(v *report.View, l *report.Link, rows []*report.Row) chart {
 	x := newXAxis(rows)
 	greatest := 0.0
-	for f := range report.All(l.Rows) {
+	for _, f := range report.All(l.Rows) {
 		greatest = max(greatest, f.Goodput, f.Ceiling)
 	}
 	unit, scale := "Mbit/s", 1e6
@@ -108,7 +94,7 @@ func goodputChart(v *report.View, l *report.Link, rows []*report.Row) chart {
 	ceiling := 0.0
 	curves := curvesOf(v, curve{})
 	whiskers := make([][]option, len(v.Targets))
-	for t, f := range byTarget(rows) {
+	for _, f := range report.All(rows) {
 		ceiling = max(ceiling, f.Ceiling)
 		text := readable.Megabits(f.Goodput) + " Mbit/s"
 		if share, ok := f.Share(); ok {
@@ -117,9 +103,9 @@ func goodputChart(v *report.View, l *report.Link, rows []*report.Row) chart {
 		if low, high, ok := goodputInterval(f); ok {
 			text += fmt.Sprintf(" (%s to %s)", readable.Megabits(low), readable.Megabits(high))
 			at := x.at(f.Row.Concurrency, low/scale)
-			whiskers[t] = append(whiskers[t], option{"value": [3]any{at[0], at[1], high / scale}})
+			whiskers[f.Index] = append(whiskers[f.Index], option{"value": [3]any{at[0], at[1], high / scale}})
 		}
-		curves[t].add(x, f, f.Goodput/scale, text)
+		curves[f.Index].add(x, f, f.Goodput/scale, text)
 	}
 	series := seriesOf(curves)
 	for t, name := range v.Targets {
@@ -176,13 +162,13 @@ func quantilesChart(v *report.View, rows []*report.Row, what string, of func(*re
 		kinds = append(kinds, curve{suffix: q, dash: quantileDashes[i]})
 	}
 	curves := curvesOf(v, kinds...)
-	for t, f := range byTarget(rows) {
+	for _, f := range report.All(rows) {
 		q := of(f)
 		for i, q := range []*result.Quantile{q.P50, q.P95, q.P99} {
 			if q == nil || q.Ms <= 0 { // a logarithmic axis has no zero
 				continue
 			}
-			c := &curves[len(kinds)*t+i]
+			c := &curves[len(kinds)*f.Index+i]
 			c.add(x, f, q.Ms, c.suffix+" "+report.Quantile(q, f.WarmupQuantiles))
 			if p := &c.points[len(c.points)-1]; q.Bound {
 				p.Symbol, p.SymbolSize = boundSymbol, 11
@@ -196,10 +182,10 @@ func quantilesChart(v *report.View, rows []*report.Row, what string, of func(*re
 func cpuChart(v *report.View, rows []*report.Row) chart {
 	x := newXAxis(rows)
 	curves := curvesOf(v, curve{suffix: "server"}, curve{suffix: "generator", dash: "dashed"})
-	for t, f := range byTarget(rows) {
+	for _, f := range report.All(rows) {
 		for i, of := range []func(result.Cell) *float64{report.ServerSeconds, report.GeneratorSeconds} {
 			if s, ok := f.Mean(of); ok {
-				c := &curves[2*t+i]
+				c := &curves[2*f.Index+i]
 				c.add(x, f, s, c.suffix+" "+readable.ThreeDigits(s)+" s/GB")
 			}
 		}

@@ -79,7 +79,7 @@ func explore(r *report.Row, pane int) explored {
 	c := explored{Link: r.Link, Mode: r.Mode, Clients: r.Concurrency, Name: r.String(), LinkName: result.LinkName(r.Link), Pane: pane,
 		Repetitions: []int{}, Samples: make([][]sample, len(r.Figures))}
 	absent, broken, all := 0, 0, 0
-	for t, f := range byTarget([]*report.Row{r}) {
+	for _, f := range report.All([]*report.Row{r}) {
 		c.Ceiling = max(c.Ceiling, number(f.Ceiling/1e6))
 		all += len(f.Cells)
 		absent += f.Detail.Absent
@@ -98,7 +98,7 @@ func explore(r *report.Row, pane int) explored {
 				c.Repetitions = append(c.Repetitions, one.Repetition)
 			}
 		}
-		c.Samples[t] = samples
+		c.Samples[f.Index] = samples
 	}
 	switch {
 	case broken > 0:

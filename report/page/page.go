@@ -78,7 +78,7 @@ func Run(dir string, run *result.Run) ([]byte, error) {
 	for _, l := range v.Links {
 		p.Links = append(p.Links, newLink(v, l, p.Views, &p.Charts))
 	}
-	for f := range report.All(v.Rows) {
+	for _, f := range report.All(v.Rows) {
 		if f.WarmupQuantiles {
 			p.WarmupNote = report.WarmupNote
 		}

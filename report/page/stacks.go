@@ -114,7 +114,7 @@ func outcomes(run *result.Run) (all []segment) {
 func outcomesChart(v *report.View, rows []*report.Row) chart {
 	segments := outcomes(v.Run)
 	var b bars
-	for f := range report.All(rows) {
+	for _, f := range report.All(rows) {
 		all := f.OK + f.Failed + f.Cut
 		var parts []part
 		for _, s := range segments {
@@ -140,7 +140,7 @@ func outcomesChart(v *report.View, rows []*report.Row) chart {
 // phasesChart is where the time of a request went, as shares of its duration.
 func phasesChart(v *report.View, rows []*report.Row) chart {
 	var b bars
-	for f := range report.All(rows) {
+	for _, f := range report.All(rows) {
 		phases := f.Detail.Pooled.Phases
 		if phases.Requests == 0 {
 			continue

@@ -60,7 +60,7 @@ func newLink(v *report.View, l *report.Link, views []view, all *[]chart) link {
 	h := link{Ceiling: l.HasCeiling(), All: v.AllFigures(l.Rows)}
 	h.Title, h.Detail = l.Heading()
 	h.Summary, h.Notes = v.Summary(l.Rows, math.MaxInt)
-	for f := range report.All(l.Rows) {
+	for _, f := range report.All(l.Rows) {
 		if len(f.Cells) >= stats.LeastForInterval {
 			h.Intervals = "Whiskers: the " + report.Intervals + " of the mean of the repetitions. "
 		}
