@@ -29,7 +29,7 @@ test-all: ## also what needs a container engine, another kernel, or long
 plan: ## what make bench would do: cells, bytes, expected time; changes nothing
 	@scripts/lab plan
 
-doctor: ## what on this machine would distort results, and the command that fixes each
+doctor: ## what on this machine would distort results, and how to fix it
 	@scripts/lab doctor
 
 up: ## the dataset and the lab, left running
@@ -41,7 +41,7 @@ down: ## remove every lab, without leftovers
 report: ## make the reports of RUN=results/... again from its files
 	@scripts/lab report $(RUN)
 
-compare: ## two runs, A=results/... and B=results/..., cell by cell
+compare: ## two runs, A=results/... and B=results/..., row by row
 	@scripts/lab compare $(A) $(B)
 
 setup: ## install what is missing: nginx, iproute2, npm (for the charting library)
@@ -51,7 +51,7 @@ build: $(BINARIES:%=bin/%) ## the binaries, into bin/
 
 # go build knows what has changed; asking it is cheap.
 .PHONY: $(BINARIES:%=bin/%)
-# k6 says its own version: it is not linked anew with every commit.
+# k6 says its own version: it is not linked again with every commit.
 STAMP := -X piecebench/version.Revision=$(PIECEBENCH_REVISION)
 bin/k6: PACKAGE := ./k6
 bin/k6: STAMP :=

@@ -24,15 +24,15 @@ type Config struct {
 	Prometheus Prometheus `json:"prometheus"`
 }
 
-// Prometheus is how a lab has its metrics collected. A lab is whole without:
-// where it cannot be had there is a warning.
+// Prometheus collects a lab's metrics. A lab is whole without it:
+// where it does not start there is a warning.
 type Prometheus struct {
-	Port int    `json:"port"` // on the host's 127.0.0.1, where it is to be seen; 0: the lab has none
+	Port int    `json:"port"` // on the host's 127.0.0.1; 0: the lab has none
 	Conf string `json:"conf"` // dashboards/prometheus.yml
 	Data string `json:"data"` // folder of its database, made if missing; outlives the lab
 }
 
-// State is what of a lab was brought up.
+// State is what was started of a lab.
 type State struct {
 	Config
 	PrometheusRuns bool   `json:"prometheus_runs"`
@@ -41,7 +41,7 @@ type State struct {
 
 func (l Lab) statePath() string { return filepath.Join(l.Dir(), "lab.json") }
 
-// State returns what was brought up.
+// State returns what was started.
 func (l Lab) State() (State, error) {
 	var s State
 	data, err := os.ReadFile(l.statePath())

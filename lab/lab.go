@@ -1,9 +1,8 @@
-// Package lab brings the parts up natively: one network namespace for the
-// servers, one for the clients, joined by a shaped and an unshaped veth pair.
-// All that a lab has is inside its two namespaces and its folder below /run, so labs
-// of different names coexist. There are two exceptions: Prometheus' database and its
-// port on the host's loopback, and the host's packet backlog, which is raised while a
-// lab is up.
+// Package lab starts the parts natively: one network namespace for the servers and
+// one for the clients, joined by a shaped and an unshaped veth pair. Everything is in
+// these two namespaces and in the lab's folder below /run, so labs of different names
+// can run side by side. There are two exceptions: Prometheus' database and its port on
+// the host's loopback, and the host's packet backlog, which is raised while a lab is up.
 package lab
 
 import (
@@ -59,8 +58,8 @@ const runDir = "/run/piecebench"
 // Dir is the lab's folder: its configuration, lock and its parts' logs.
 func (l Lab) Dir() string { return filepath.Join(runDir, l.Name) }
 
-// Environment returns what a runner has to know of a lab, as environment
-// variables: URLs, and where the servers' logs are.
+// Environment returns what a runner must know of a lab, as environment variables:
+// the URLs, and where the servers' logs are.
 func (l Lab) Environment() []string {
 	prometheus := ""
 	if s, err := l.State(); err == nil && s.PrometheusRuns {
@@ -83,8 +82,8 @@ func (l Lab) Command(argv ...string) *exec.Cmd {
 	return cmd
 }
 
-// withoutToken leaves out the token of another host's link agent: the lab's, which
-// nobody outside reaches, wants none.
+// withoutToken removes the token of another host's link agent. The lab's agent needs
+// none: nobody outside of the lab reaches it.
 func withoutToken(environment []string) []string {
 	return slices.DeleteFunc(environment, func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
@@ -92,7 +91,7 @@ func withoutToken(environment []string) []string {
 	})
 }
 
-// All returns every lab of which anything is there.
+// All returns every lab that exists, whole or not.
 func All() ([]Lab, error) {
 	entries, err := os.ReadDir(runDir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -107,7 +106,7 @@ func All() ([]Lab, error) {
 	return labs, err
 }
 
-// Exists says whether anything of the lab is there, whole or not.
+// Exists says whether the lab, or a part of it, is there.
 func (l Lab) Exists() bool {
 	return namespaceExists(l.ServerNamespace()) || namespaceExists(l.ClientNamespace())
 }

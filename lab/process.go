@@ -65,9 +65,9 @@ func asUser(uid, gid uint32, argv ...string) []string {
 
 func (p part) logName() string { return strings.ReplaceAll(p.name, " ", "-") + ".log" }
 
-// raiseDescriptors lets what this process starts have as many descriptors as it
-// may. Else Go gives its children the soft limit that it found, usually 1024, and
-// nginx can raise its own only where the hard limit is as high as nginx.conf says.
+// raiseDescriptors raises the limit of descriptors for what this process starts.
+// Otherwise Go gives its children the soft limit that it found, usually 1024, and
+// nginx raises its own only if the hard limit is as high as nginx.conf says.
 func raiseDescriptors() error {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
@@ -80,9 +80,9 @@ func raiseDescriptors() error {
 // startTimeout bounds how long a part may take to listen.
 const startTimeout = 15 * time.Second
 
-// start starts a part in its namespace, in a session of its own so that a
-// terminal's Ctrl-C does not reach it, and waits until it listens. A part that
-// does not is ended.
+// start starts a part in its namespace, and waits until it listens. The part has its
+// own session: a terminal's Ctrl-C does not reach it. A part that does not listen in
+// time is killed.
 func (l Lab) start(c commands, p part) error {
 	argv := append([]string{"ip", "netns", "exec", p.namespace}, p.argv...)
 	fmt.Fprintln(c.log, "+", strings.Join(argv, " "))

@@ -18,10 +18,9 @@ const (
 	retentionSize = "2GB"
 )
 
-// startPrometheus starts it where the clients are, from where it reaches the
-// servers over the control network and k6 reaches it, and makes it seen on the
-// host's loopback. What of it succeeded is written into s; an error says what
-// the lab has to do without.
+// startPrometheus starts Prometheus in the clients' namespace. There it reaches the
+// servers over the control network, and k6 reaches it. A forwarder makes it visible
+// on the host's loopback. s records what has started; an error says what is missing.
 func (l Lab) startPrometheus(c commands, s *State) error {
 	without := func(err error) error { return fmt.Errorf("no live metrics in this lab: %w", err) }
 	cfg := s.Prometheus
@@ -73,9 +72,9 @@ func (l Lab) startPrometheus(c commands, s *State) error {
 	return nil
 }
 
-// lockData refuses a database that another lab's Prometheus has open: Debian's
-// does so only when asked to, by a flag that others do not know. The lock holds
-// as long as a process has the file.
+// lockData refuses a database that another lab's Prometheus has open. Prometheus can
+// do so itself, but not every version has the flag. The lock lasts as long as a
+// process has the file.
 func lockData(dir string) (*os.File, error) {
 	file, err := os.OpenFile(filepath.Join(dir, "piecebench.lock"), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
@@ -88,8 +87,8 @@ func lockData(dir string) (*os.File, error) {
 	return file, nil
 }
 
-// own makes a folder and all in it a user's: another user's Prometheus may have
-// written it.
+// own gives a folder, and everything in it, to a user. Another user's Prometheus may
+// have written it.
 func own(dir string, uid, gid uint32) error {
 	return filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
 		if err != nil {

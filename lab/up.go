@@ -27,9 +27,9 @@ func CheckHost() error {
 	return nil
 }
 
-// Up brings the lab up, or finds it up with the same configuration. What a
-// crash left of it is removed first. On an error nothing is left behind. What
-// the lab can do without and could not get is a line to warnings.
+// Up starts the lab, unless it is up with the same configuration. It first removes
+// what a crash left of it. On an error nothing is left behind. A part that is
+// missing, and that the lab does not need, is a line in warnings.
 func (l Lab) Up(cfg Config, warnings io.Writer) (err error) {
 	if err := errors.Join(CheckHost(), cfg.check()); err != nil {
 		return err

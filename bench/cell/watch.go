@@ -134,7 +134,7 @@ func (w *watch) read(ctx context.Context, into **reading) error {
 	return nil
 }
 
-// cost writes what the window cost, and what else was seen of it, into the cell.
+// cost writes into the cell what the window cost, and the evidence.
 func (w *watch) cost(c *result.Cell) {
 	if w.start == nil || w.end == nil {
 		return
@@ -194,8 +194,8 @@ func share(part, whole int64) float64 {
 	return float64(part) / float64(whole)
 }
 
-// emulator compares the link's counters. They start anew when a link is set,
-// which none is while a cell runs.
+// emulator compares the link's counters. They restart when a link is set, which
+// does not happen while a cell runs.
 func emulator(start, end client.Stats) *result.Emulator {
 	drops := end.Drops - start.Drops
 	e := &result.Emulator{Dropped: share(drops, drops+end.SentPackets-start.SentPackets)}

@@ -14,15 +14,14 @@ import (
 // one to the kernel's interrupts and the rest of the machine.
 const fewestCPUs = 4
 
-func cpus(h *Host) Finding {
+func cpus(h *Host) (Finding, error) {
 	if h.CPUs >= fewestCPUs {
-		return Finding{}
+		return clean, nil
 	}
-	return Finding{Severity: Distorts, Evidence: fmt.Sprintf("%d CPUs do the work of servers, link and clients: with many clients, or at 10 Gbit/s, they compete", h.CPUs),
-		Fix: fmt.Sprintf("a machine with %d CPUs or more; else trust ratios of cells that are not limited by host", fewestCPUs)}
+	return distorts(fmt.Sprintf("a machine with %d CPUs or more; else trust ratios of cells that are not limited by host", fewestCPUs), "%d CPUs do the work of servers, link and clients: with many clients, or at 10 Gbit/s, they compete", h.CPUs)
 }
 
-func governor(h *Host) Finding {
+func governor(h *Host) (Finding, error) {
 	others := map[string]int{}
 	files := h.glob("sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor")
 	for _, file := range files {
@@ -31,30 +30,29 @@ func governor(h *Host) Finding {
 		}
 	}
 	for g, n := range others {
-		return Finding{Severity: Distorts, Evidence: fmt.Sprintf("%d of %d CPUs have the frequency governor %s: their speed depends on what ran before", n, len(files), g),
-			Fix: "echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor"}
+		return distorts("echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor", "%d of %d CPUs have the frequency governor %s: their speed depends on what ran before", n, len(files), g)
 	}
-	return Finding{}
+	return clean, nil
 }
 
 // slowClocks are sources that have no vDSO: reading the time is a system call,
 // and of most of them a device's register too.
 var slowClocks = []string{"hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies", "xen"}
 
-func clockSource(h *Host) Finding {
+func clockSource(h *Host) (Finding, error) {
 	const dir = "/sys/devices/system/clocksource/clocksource0/"
 	current := h.read(dir + "current_clocksource")
 	if !slices.Contains(slowClocks, current) {
-		return Finding{}
+		return clean, nil
 	}
-	f := Finding{Severity: Distorts, Evidence: fmt.Sprintf("the time comes from %s: each time stamp is a system call", current), Fix: "a kernel or a hypervisor that has tsc or kvm-clock"}
+	fix := "a kernel or a hypervisor that has tsc or kvm-clock"
 	for _, better := range strings.Fields(h.read(dir + "available_clocksource")) {
 		if !slices.Contains(slowClocks, better) {
-			f.Fix = fmt.Sprintf("echo %s | sudo tee %scurrent_clocksource", better, dir)
+			fix = fmt.Sprintf("echo %s | sudo tee %scurrent_clocksource", better, dir)
 			break
 		}
 	}
-	return f
+	return distorts(fix, "the time comes from %s: each time stamp is a system call", current)
 }
 
 // cpuTime is what all CPUs did while nothing of ours ran.
@@ -151,29 +149,28 @@ const (
 	muchSteal = 0.01
 )
 
-func steal(h *Host) Finding {
+func steal(h *Host) (Finding, error) {
 	t := h.cpuTime()
 	switch {
 	case t.err != nil:
-		return unknown(t.err)
+		return clean, t.err
 	case t.stolen < muchSteal:
-		return Finding{}
+		return clean, nil
 	}
-	return Finding{Severity: Distorts, Evidence: fmt.Sprintf("the hypervisor gave %.1f %% of this machine's CPU time to others just now", 100*t.stolen),
-		Fix: "a machine with CPUs of its own, or REPEAT=5, which shows how much it varies"}
+	return distorts("a machine with CPUs of its own, or REPEAT=5, which shows how much it varies", "the hypervisor gave %.1f %% of this machine's CPU time to others just now", 100*t.stolen)
 }
 
-func load(h *Host) Finding {
+func load(h *Host) (Finding, error) {
 	t := h.cpuTime()
 	switch {
 	case t.err != nil:
-		return unknown(t.err)
+		return clean, t.err
 	case t.busy < muchLoad:
-		return Finding{}
+		return clean, nil
 	}
-	f := Finding{Severity: Distorts, Evidence: fmt.Sprintf("other processes keep %.0f %% of all CPUs busy just now", 100*t.busy), Fix: "end them, or wait: top -o %CPU"}
+	top := ""
 	if len(t.top) > 0 {
-		f.Evidence += ": " + strings.Join(t.top, ", ")
+		top = ": " + strings.Join(t.top, ", ")
 	}
-	return f
+	return distorts("end them, or wait: top -o %CPU", "other processes keep %.0f %% of all CPUs busy just now%s", 100*t.busy, top)
 }

@@ -19,41 +19,40 @@ import (
 )
 
 // disk checks what cold cells read from. Warm ones read the page cache.
-func disk(h *Host) Finding {
+func disk(h *Host) (Finding, error) {
 	if h.Settings.Cache != "cold" {
-		return Finding{}
+		return clean, nil
 	}
 	proc, err := h.proc()
 	if err != nil {
-		return unknown(err)
+		return clean, err
 	}
 	at, err := host.MountOf(proc, h.Data)
 	if err != nil {
-		return unknown(err)
+		return clean, err
 	}
 	switch at.FSType {
 	case "tmpfs", "ramfs":
-		return Finding{Severity: Blocks, Evidence: fmt.Sprintf("%s lies on %s, which is memory: it cannot be made cold", h.Data, at.FSType), Fix: "a dataset on a disk, or CACHE=warm"}
+		return blocks("a dataset on a disk, or CACHE=warm", "%s lies on %s, which is memory: it cannot be made cold", h.Data, at.FSType)
 	case "zfs":
-		return Finding{Severity: Distorts, Evidence: h.Data + " lies on zfs, whose own cache (ARC) stays when the page cache is evicted", Fix: "sudo zfs set primarycache=metadata <the dataset's file system>"}
+		return distorts("sudo zfs set primarycache=metadata <the dataset's file system>", "%s", h.Data+" lies on zfs, whose own cache (ARC) stays when the page cache is evicted")
 	}
 	m, err := piece.Load(filepath.Join(h.Data, piece.ManifestName))
 	if err != nil {
-		return Finding{Severity: Unknown, Evidence: "how fast the disk is shows when there is a dataset to read: make bench makes it"}
+		return clean, errors.New("how fast the disk is shows when there is a dataset to read: make bench makes it")
 	}
 	speed, err := h.ReadSpeed(filepath.Join(h.Data, m.Pieces[0].Flat))
 	if err != nil {
-		return unknown(err)
+		return clean, err
 	}
 	fastest := int64(0)
 	for _, l := range h.Settings.Links {
 		fastest = max(fastest, l.RateBits)
 	}
 	if bits := speed * 8; bits < float64(fastest)*link.FullSizedShare {
-		return Finding{Severity: Distorts, Evidence: fmt.Sprintf("the disk reads %.0f Mbit/s, and the fastest link carries %.0f: cold cells will show the disk", bits/1e6, float64(fastest)*link.FullSizedShare/1e6),
-			Fix: fmt.Sprintf("a faster disk, or slower links: make bench LINKS=%s", link.Spec{RateBits: roundRate(bits), Delay: h.Settings.Links[0].Delay})}
+		return distorts(fmt.Sprintf("a faster disk, or slower links: make bench LINKS=%s", link.Spec{RateBits: roundRate(bits), Delay: h.Settings.Links[0].Delay}), "the disk reads %.0f Mbit/s, and the fastest link carries %.0f: cold cells will show the disk", bits/1e6, float64(fastest)*link.FullSizedShare/1e6)
 	}
-	return Finding{}
+	return clean, nil
 }
 
 // roundRate returns the largest power of ten, in bit/s, below a rate.

@@ -14,13 +14,13 @@ type Severity int
 
 const (
 	Clean    Severity = iota
-	Unknown           // the evidence could not be had
+	Unknown           // the evidence cannot be read
 	Note              // good to know; results stand
 	Distorts          // results are not what they would be without it
 	Blocks            // the bench cannot run
 )
 
-// Finding is what one check came to.
+// Finding is the result of one check.
 type Finding struct {
 	Check    string // the check's name
 	Severity Severity
@@ -28,44 +28,77 @@ type Finding struct {
 	Fix      string // a command, or what else to do; empty where there is nothing to fix
 }
 
-// check is one thing that is looked for.
-type check struct {
+var clean = Finding{}
+
+func blocks(fix, format string, args ...any) (Finding, error) {
+	return Finding{Severity: Blocks, Evidence: fmt.Sprintf(format, args...), Fix: fix}, nil
+}
+
+func distorts(fix, format string, args ...any) (Finding, error) {
+	return Finding{Severity: Distorts, Evidence: fmt.Sprintf(format, args...), Fix: fix}, nil
+}
+
+func note(fix, format string, args ...any) (Finding, error) {
+	return Finding{Severity: Note, Evidence: fmt.Sprintf(format, args...), Fix: fix}, nil
+}
+
+// Which lab a check is for.
+type labs int
+
+const (
+	both labs = iota
+	native
+	containers
+)
+
+// checks in the order that they are shown. An error means that the evidence cannot
+// be read.
+var checks = []struct {
 	name    string
-	examine func(*Host) Finding
+	of      labs
+	examine func(*Host) (Finding, error)
+}{
+	{"runtime", both, runtime},
+	{"root", native, root},
+	{"programs", native, programs},
+	{"rate", both, rate},
+	{"delay", both, delay},
+	{"ports", native, nativePorts},
+	{"ports", containers, containerPorts},
+	{"addresses", containers, addresses},
+	{"conntrack", containers, conntrack},
+	{"descriptors", native, descriptors}, // containers have the engine's limit
+	{"labs", both, nativeLabs},
+	{"link agent", both, linkAgent},
+	{"cpus", both, cpus},
+	{"governor", both, governor},
+	{"clock source", both, clockSource},
+	{"steal", both, steal},
+	{"load", both, load},
+	{"memory", both, memory},
+	{"swap", both, swap},
+	{"huge pages", both, hugePages},
+	{"page reporting", both, pageReporting},
+	{"damon", both, damon},
+	{"disk", both, disk},
 }
 
-// checks in the order that they are told.
-var checks = []check{
-	{"runtime", runtime},
-	{"root", root},
-	{"programs", programs},
-	{"rate", rate},
-	{"delay", delay},
-	{"ports", ports},
-	{"addresses", addresses},
-	{"conntrack", conntrack},
-	{"descriptors", descriptors},
-	{"labs", labs},
-	{"link agent", linkAgent},
-	{"cpus", cpus},
-	{"governor", governor},
-	{"clock source", clockSource},
-	{"steal", steal},
-	{"load", load},
-	{"memory", memory},
-	{"swap", swap},
-	{"huge pages", hugePages},
-	{"page reporting", pageReporting},
-	{"damon", damon},
-	{"disk", disk},
-}
-
-// Examine carries out every check, in order.
-func Examine(h *Host) []Finding {
-	findings := make([]Finding, len(checks))
-	for i, c := range checks {
-		findings[i] = c.examine(h)
-		findings[i].Check = c.name
+// Examine carries out every check of the lab that make bench would run here.
+func Examine(h *Host) (findings []Finding) {
+	lab := containers
+	if h.native() {
+		lab = native
+	}
+	for _, c := range checks {
+		if c.of != both && c.of != lab {
+			continue
+		}
+		f, err := c.examine(h)
+		if err != nil {
+			f = Finding{Severity: Unknown, Evidence: err.Error()}
+		}
+		f.Check = c.name
+		findings = append(findings, f)
 	}
 	return findings
 }
@@ -101,20 +134,18 @@ func Write(w io.Writer, findings []Finding) error {
 			}
 		}
 	}
-	var clean []string
+	var sound []string
 	for _, f := range findings {
 		switch f.Severity {
 		case Clean:
-			clean = append(clean, f.Check)
+			sound = append(sound, f.Check)
 		case Unknown:
 			fmt.Fprintf(&text, "%-9s %s: %s\n", "unknown", f.Check, f.Evidence)
 		}
 	}
-	if len(clean) > 0 {
-		fmt.Fprintf(&text, "%-9s %s\n", "clean", strings.Join(clean, ", "))
+	if len(sound) > 0 {
+		fmt.Fprintf(&text, "%-9s %s\n", "clean", strings.Join(sound, ", "))
 	}
 	_, err := io.WriteString(w, text.String())
 	return err
 }
-
-func unknown(err error) Finding { return Finding{Severity: Unknown, Evidence: err.Error()} }

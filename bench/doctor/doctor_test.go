@@ -191,8 +191,12 @@ func TestChecks(t *testing.T) {
 			if c.host != nil {
 				c.host(h)
 			}
-			i := slices.IndexFunc(checks, func(k check) bool { return k.name == c.check })
-			got := checks[i].examine(h)
+			var got Finding // clean where the check is of the other lab
+			for _, f := range Examine(h) {
+				if f.Check == c.check {
+					got = f
+				}
+			}
 			if got.Severity != c.severity || !strings.Contains(got.Evidence, c.evidence) || !strings.Contains(got.Fix, c.fix) {
 				t.Errorf("got  %+v\nwant {Severity:%d Evidence:...%s... Fix:...%s...}", got, c.severity, c.evidence, c.fix)
 			}

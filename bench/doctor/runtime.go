@@ -27,31 +27,27 @@ func (h *Host) noEngine() string {
 	return *h.engine
 }
 
-func runtime(h *Host) Finding {
+func runtime(h *Host) (Finding, error) {
 	why := h.noEngine()
 	switch {
 	case h.Settings.Runtime == "compose" && why != "":
-		return Finding{Severity: Blocks, Evidence: "RUNTIME=compose, but " + why,
-			Fix: "install Docker with its compose plugin and start it, or make bench RUNTIME=native"}
+		return blocks("install Docker with its compose plugin and start it, or make bench RUNTIME=native", "%s", "RUNTIME=compose, but "+why)
 	case h.Settings.Runtime == "native":
-		return Finding{Severity: Note, Evidence: "the lab is native, as asked"}
+		return note("", "the lab is native, as asked")
 	case why != "":
-		return Finding{Severity: Note, Evidence: "the lab is native, because " + why}
+		return note("", "%s", "the lab is native, because "+why)
 	}
-	return Finding{Severity: Note, Evidence: "the lab is containers; make bench RUNTIME=native does without"}
+	return note("", "the lab is containers; make bench RUNTIME=native does without")
 }
 
-func root(h *Host) Finding {
-	if !h.native() || h.UID == 0 {
-		return Finding{}
+func root(h *Host) (Finding, error) {
+	if h.UID == 0 {
+		return clean, nil
 	}
-	return Finding{Severity: Blocks, Evidence: fmt.Sprintf("user ID %d cannot make network namespaces", h.UID), Fix: "sudo make bench"}
+	return blocks("sudo make bench", "user ID %d cannot make network namespaces", h.UID)
 }
 
-func programs(h *Host) Finding {
-	if !h.native() {
-		return Finding{}
-	}
+func programs(h *Host) (Finding, error) {
 	var missing []string
 	for _, program := range slices.Sorted(maps.Keys(lab.Tools)) {
 		if _, err := h.LookPath(program); err != nil {
@@ -59,39 +55,38 @@ func programs(h *Host) Finding {
 		}
 	}
 	if missing != nil {
-		return Finding{Severity: Blocks, Evidence: "missing: " + strings.Join(missing, ", "), Fix: "sudo scripts/setup"}
+		return blocks("sudo scripts/setup", "%s", "missing: "+strings.Join(missing, ", "))
 	}
 	if _, err := h.LookPath("prometheus"); err != nil {
-		return Finding{Severity: Note, Evidence: "prometheus is missing: a native lab has no live metrics", Fix: "sudo scripts/setup"}
+		return note("sudo scripts/setup", "prometheus is missing: a native lab has no live metrics")
 	}
-	return Finding{}
+	return clean, nil
 }
 
 // rate checks that the kernel can limit it.
-func rate(h *Host) Finding {
+func rate(h *Host) (Finding, error) {
 	if err := h.mayTry(); err != nil {
-		return unknown(err)
+		return clean, err
 	}
 	if err := h.qdisc("tbf", "rate", "1gbit", "burst", "128kb", "limit", "1mb"); err != nil {
-		return Finding{Severity: Blocks, Evidence: "the kernel has no sch_tbf, which limits the links' rate: " + err.Error(), Fix: h.moduleFix("sch_tbf")}
+		return blocks(h.moduleFix("sch_tbf"), "%s", "the kernel has no sch_tbf, which limits the links' rate: "+err.Error())
 	}
-	return Finding{}
+	return clean, nil
 }
 
 // delay checks that it can be made: by the kernel, or else by the link agent.
-func delay(h *Host) Finding {
+func delay(h *Host) (Finding, error) {
 	if err := h.mayTry(); err != nil {
-		return unknown(err)
+		return clean, err
 	}
 	netem := h.qdisc("netem", "limit", "1000")
 	if netem == nil {
-		return Finding{}
+		return clean, nil
 	}
 	if tun := h.Isolated("ip", "tuntap", "add", "dev", "doctor0", "mode", "tun"); tun != nil {
-		return Finding{Severity: Blocks, Evidence: fmt.Sprintf("the kernel cannot make a delay (%v), nor can the link agent (%v)", netem, tun),
-			Fix: h.moduleFix("sch_netem") + "; or " + h.moduleFix("tun")}
+		return blocks(h.moduleFix("sch_netem")+"; or "+h.moduleFix("tun"), "the kernel cannot make a delay (%v), nor can the link agent (%v)", netem, tun)
 	}
-	return Finding{Severity: Note, Evidence: "the kernel has no sch_netem: the link agent makes the delay, which takes a part of a CPU", Fix: h.moduleFix("sch_netem")}
+	return note(h.moduleFix("sch_netem"), "the kernel has no sch_netem: the link agent makes the delay, which takes a part of a CPU")
 }
 
 // mayTry says why it cannot be tried what qdiscs the kernel has.

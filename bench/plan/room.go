@@ -9,10 +9,10 @@ import (
 	"piecebench/bench/settings"
 )
 
-// Descriptors returns how many descriptors k6, and each server of a lab, may need
-// for a sweep. A client has one; in a server a file stands beside it, and with
-// CONNECTIONS=fresh the connection before it while that still closes. 100 are for
-// files, logs, listeners and what the Go runtime has.
+// Descriptors returns how many descriptors k6, and each server of a lab, may need for
+// a sweep: two per client, and 100 for files, logs, listeners and the Go runtime. A
+// client has a connection; a server also has a file open for it, and with
+// CONNECTIONS=fresh the previous connection while it closes.
 func Descriptors(s settings.Settings) uint64 { return uint64(2*s.Clients() + 100) }
 
 // CheckDescriptors refuses a sweep that needs more descriptors than this process,

@@ -87,7 +87,7 @@ func (s *status) cell(c plan.Cell, cells int, p records.Progress, left time.Dura
 	s.now("cell %d of %d: %s, %s, %s, %d clients: %.0f Mbit/s, %s left", c.ID, cells, c.Target.Name, c.Link, c.Mode.Name, c.Concurrency, goodput, left.Round(time.Second))
 }
 
-// measured writes what a cell came to.
+// measured writes the result of a cell.
 func (s *status) measured(c result.Cell, cells int) {
 	line := fmt.Sprintf("cell %d of %d: %s, %s, %s, %d clients: %s Mbit/s", c.ID, cells, c.Target, c.Link, c.Mode, c.Concurrency, readable.Megabits(c.GoodputBits()))
 	if share, known := c.LinkShare(); known {

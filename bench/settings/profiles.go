@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// profiles are named sets of variables. A variable that is given explicitly
-// goes before the profile's.
+// profiles are named sets of variables. A variable that is given explicitly takes
+// precedence.
 var profiles = map[string]map[string]string{
 	// quick shows in a few minutes whether everything works, and the rough
 	// picture at 1 Gbit/s.

@@ -4,6 +4,7 @@
 package settings
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -80,7 +81,7 @@ func (v variable) flag() string {
 	return strings.ReplaceAll(strings.ToLower(v.name), "_", "-")
 }
 
-// profile values stand between the defaults and what the user names.
+// A profile's values replace the defaults. What the user gives replaces both.
 const profileVariable = "PROFILE"
 
 // DatasetVariables are those that say which pieces there are.
@@ -97,15 +98,8 @@ func AddFlags(flags *pflag.FlagSet, names ...string) {
 		if len(names) > 0 && !slices.Contains(names, v.name) {
 			continue
 		}
-		flags.String(v.flag(), "", fmt.Sprintf("%s (default %s; also $%s)", v.meaning, quoteEmpty(v.preset), v.name))
+		flags.String(v.flag(), "", fmt.Sprintf("%s (default %s; also $%s)", v.meaning, cmp.Or(v.preset, "none"), v.name))
 	}
-}
-
-func quoteEmpty(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return s
 }
 
 // Load reads every variable: from its flag if that was given, else from the
@@ -147,7 +141,7 @@ func only(names []string, given map[string]string) (Settings, error) {
 		if !slices.Contains(names, v.name) {
 			continue
 		}
-		if err := v.set(&s, firstNonEmpty(strings.TrimSpace(given[v.name]), v.preset)); err != nil {
+		if err := v.set(&s, cmp.Or(strings.TrimSpace(given[v.name]), v.preset)); err != nil {
 			return Settings{}, err
 		}
 	}
@@ -176,7 +170,7 @@ func FromText(given map[string]string) (Settings, error) {
 		return Settings{}, err
 	}
 	for _, v := range variables {
-		text := firstNonEmpty(strings.TrimSpace(given[v.name]), profile[v.name], v.preset)
+		text := cmp.Or(strings.TrimSpace(given[v.name]), profile[v.name], v.preset)
 		if err := v.set(&s, text); err != nil {
 			return Settings{}, err
 		}
@@ -214,21 +208,7 @@ func (s Settings) Clients() (most int) {
 // usesGeneratedDataset is false where every target is somebody's own server:
 // its pieces are then the manifest's, not PIECE_SIZE's.
 func (s Settings) usesGeneratedDataset() bool {
-	for _, t := range s.Targets {
-		if t.URL == "" {
-			return true
-		}
-	}
-	return false
-}
-
-func firstNonEmpty(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
+	return slices.ContainsFunc(s.Targets, func(t Target) bool { return t.URL == "" })
 }
 
 // makeOverride matches one VARIABLE=value of a make command line as make hands
@@ -243,18 +223,13 @@ func CheckMakeOverrides(makeflags string, others ...string) error {
 	if !found {
 		return nil
 	}
-	known := map[string]bool{}
 	var names []string
 	for _, v := range variables {
-		known[v.name] = true
 		names = append(names, v.name)
 	}
-	for _, name := range others {
-		known[name] = true
-		names = append(names, name)
-	}
+	names = append(names, others...)
 	for _, m := range makeOverride.FindAllStringSubmatch(overrides, -1) {
-		if !known[m[1]] {
+		if !slices.Contains(names, m[1]) {
 			return fmt.Errorf("unknown variable %s; known: %s", m[1], strings.Join(names, " "))
 		}
 	}

@@ -91,7 +91,7 @@ func parse(data []byte) ([]Rule, error) {
 var (
 	goType  = regexp.MustCompile(` in type \S+`)
 	goValue = regexp.MustCompile("cannot unmarshal !!(\\S+)(?: `[^`]*`)? into [^\\s;]+")
-	// kinds are YAML's words for what stands in a file, in words.
+	// kinds name the kinds of YAML values.
 	kinds = map[string]string{"map": "a mapping", "seq": "a list", "str": "text", "int": "a number", "float": "a number", "bool": "true or false"}
 )
 

@@ -17,12 +17,12 @@ import (
 	"piecebench/lab"
 )
 
-// makefileVariables are those of a make command line that are not settings of
-// a run: the Makefile's own commands, docker-compose.yml and the runner read them.
+// makefileVariables are the variables of a make command line that are no settings of a
+// run. The Makefile, docker-compose.yml and the runner read them.
 var makefileVariables = []string{"RUN", "A", "B", resumeVariable, "GRAFANA_PORT", "GRAFANA_URL", "PROMETHEUS_PORT"}
 
-// makeSettings reads the settings of a command that make runs: a variable on
-// make's command line that nothing reads is misspelt.
+// makeSettings reads the settings of a command that make runs. It refuses a variable
+// on make's command line that nothing reads: it is misspelt.
 func makeSettings(flags *pflag.FlagSet) (settings.Settings, error) {
 	if err := settings.CheckMakeOverrides(os.Getenv("MAKEFLAGS"), makefileVariables...); err != nil {
 		return settings.Settings{}, err
@@ -40,7 +40,7 @@ func benchCommand() *cobra.Command {
 	}
 	settings.AddFlags(cmd.Flags())
 	addLabFlags(cmd, &cfg)
-	cmd.Flags().StringVar(&name, "name", "bench", "the name of the lab that is brought up, and removed")
+	cmd.Flags().StringVar(&name, "name", "bench", "the name of the lab")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		s, err := makeSettings(cmd.Flags())
 		if err != nil {
@@ -49,7 +49,7 @@ func benchCommand() *cobra.Command {
 		if s.Runtime == "compose" {
 			return errors.New("RUNTIME=compose: this command is the native lab's: make bench RUNTIME=compose runs the containers")
 		}
-		s.Text["RUNTIME"] = "native" // what auto has come to
+		s.Text["RUNTIME"] = "native" // what auto chose
 		l, err := lab.Named(name)
 		if err != nil {
 			return err

@@ -16,14 +16,14 @@ func doctorCommand() *cobra.Command {
 	var data string
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what on this machine would distort results, and the command that fixes each",
+		Short: "Say what on this machine would distort results, and how to fix it",
 		Long: `Say what on this machine would distort the results of make bench with the given
-settings, with the evidence and the command that fixes it. It changes nothing.
+settings, with the evidence and the fix. It changes nothing.
 
   BLOCKS    the bench cannot run                 exit code 2
-  DISTORTS  figures will differ for it           exit code 1
+  DISTORTS  figures will differ                  exit code 1
   note      good to know; figures stand
-  unknown   the evidence could not be had`,
+  unknown   the evidence cannot be read`,
 		Args: cobra.NoArgs,
 	}
 	settings.AddFlags(cmd.Flags())

@@ -92,7 +92,7 @@ func addLabFlags(cmd *cobra.Command, cfg *lab.Config) {
 	cmd.Flags().StringVar(&cfg.Data, "data", defaultData, "the dataset's folder")
 	cmd.Flags().StringVar(&cfg.Store, "store", "unsealed", "what the gateway serves from: unsealed or flat")
 	cmd.Flags().StringVar(&cfg.Backend, "backend", "auto", "how the link's delay is made: auto, kernel or userspace")
-	cmd.Flags().IntVar(&cfg.Prometheus.Port, "prometheus-port", 9090, "port of 127.0.0.1 at which the lab's Prometheus is to be seen; 0: the lab has none")
+	cmd.Flags().IntVar(&cfg.Prometheus.Port, "prometheus-port", 9090, "port of 127.0.0.1 for the lab's Prometheus; 0: none")
 }
 
 // labConfig fills in the paths of piecebench's own files.
