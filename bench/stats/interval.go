@@ -3,6 +3,7 @@ package stats
 import (
 	"math"
 
+	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -28,15 +29,8 @@ func MeanInterval(values []float64, level float64) (low, high float64, ok bool) 
 
 // meanError returns the mean and its standard error.
 func meanError(values []float64) (mean, se float64) {
-	n := float64(len(values))
-	for _, v := range values {
-		mean += v / n
-	}
-	var squares float64
-	for _, v := range values {
-		squares += (v - mean) * (v - mean)
-	}
-	return mean, math.Sqrt(squares / (n - 1) / n)
+	mean, deviation := stat.MeanStdDev(values, nil)
+	return mean, stat.StdErr(deviation, float64(len(values)))
 }
 
 // Newcombe returns the interval of the difference of two shares, k2/n2 - k1/n1, at a confidence

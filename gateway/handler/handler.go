@@ -1,5 +1,8 @@
 // Package handler answers HTTP requests for pieces: FRC-0066's statuses, RFC
 // 9110's ranges and conditions, and nginx's choices where these leave one.
+//
+// http.ServeContent does not fit: it answers 416 to "items=0-5" and "Bytes=0-5" and 206 to
+// "bytes=-0", nginx the opposite, and it sends the status before the piece is read.
 package handler
 
 import (
