@@ -8,14 +8,14 @@ import (
 	"piecebench/gateway/store"
 )
 
-// Config is what a gateway is started with.
+// Config is the configuration of a gateway.
 type Config struct {
 	Manifest string // path of pieces.json; paths in it are relative to its folder
 	Listen   string // TCP address
 	Store    string // one of the names in package store
 
-	// MaxInFlight is the number of requests for pieces answered at a time;
-	// further ones get 429. It is cut to what the open-file limit allows.
+	// MaxInFlight is how many requests for pieces are answered at a time. Further
+	// ones get 429. The open-file limit can lower it.
 	MaxInFlight int
 	// MaxReads is the number of reads from disk at a time. Further ones wait.
 	MaxReads int

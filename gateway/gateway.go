@@ -78,8 +78,8 @@ func New(config Config, log *slog.Logger) (*Gateway, error) {
 	if config.AccessLog {
 		h.AccessLog = log
 	}
-	// Neither ReadTimeout nor WriteTimeout: a large piece over a slow link may
-	// rightly take hours. The listener sees to progress.
+	// No ReadTimeout and no WriteTimeout: a large piece over a slow link may take
+	// hours. The listener ends connections that make no progress.
 	g.server = &http.Server{
 		Handler:           h,
 		ConnContext:       wire.ConnContext,
@@ -101,8 +101,8 @@ func New(config Config, log *slog.Logger) (*Gateway, error) {
 // Addr returns the address that the gateway listens on.
 func (g *Gateway) Addr() net.Addr { return g.listener.Addr() }
 
-// Serve answers requests until ctx ends. It then takes no new connection, lets
-// requests end for the drain timeout, and drops those that have not.
+// Serve answers requests until ctx ends. It then accepts no new connection, waits
+// for the running requests up to the drain timeout, and drops the rest.
 func (g *Gateway) Serve(ctx context.Context) error {
 	g.log.Info("serving", "address", g.Addr().String(), "store", g.config.Store, "pieces", len(g.manifest.Load().Pieces))
 	ended := make(chan error, 1)
@@ -125,8 +125,8 @@ func (g *Gateway) Serve(ctx context.Context) error {
 	return err
 }
 
-// Reload replaces the manifest by what its file holds now. A manifest with any
-// fault is refused, and the old one stays. Requests that run are not touched.
+// Reload reads the manifest's file again. It refuses a manifest with any fault and
+// keeps the old one. Running requests are not affected.
 func (g *Gateway) Reload() error {
 	m, err := piece.Load(g.config.Manifest)
 	g.metrics.Reloaded(err == nil)

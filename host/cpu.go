@@ -1,4 +1,4 @@
-// Package host reads what a measurement has to know of the machine: CPU time and
+// Package host reads what a measurement needs to know about the machine: CPU time and
 // limits, mounts, the page cache, listening sockets, and missing kernel modules.
 package host
 

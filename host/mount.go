@@ -9,8 +9,8 @@ import (
 )
 
 // MountOf returns the mount, in this process's namespace, that a path lies on. The
-// path, or the nearest folder above it that is there, is freed of symbolic
-// links. The mount's Source may name a host.
+// symbolic links of the path, or of the nearest folder above it that exists, are
+// resolved. The mount's Source may name a host.
 func MountOf(proc procfs.FS, path string) (*procfs.MountInfo, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {

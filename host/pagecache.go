@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// WarmPageCache reads what is not resident of each file.
+// WarmPageCache reads those parts of each file that are not resident.
 func WarmPageCache(files []string) error {
 	for _, name := range files {
 		if share, err := Resident(name); err == nil && share == 1 {
@@ -28,9 +28,8 @@ func WarmPageCache(files []string) error {
 	return nil
 }
 
-// EvictPageCache drops each file's clean pages, and writes the dirty ones out first. An
-// error says that pages stayed: somebody has them mapped, or the file system
-// keeps them.
+// EvictPageCache writes out each file's dirty pages and drops all of its pages. An error
+// means that pages stayed: a process has mapped them, or the file system keeps them.
 func EvictPageCache(files []string) error {
 	for _, name := range files {
 		f, err := os.Open(name)

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// ErrUnsatisfiable says that no byte of what was asked for exists, or that
-// the header is a range of bytes but malformed. The answer is 416.
+// ErrUnsatisfiable means that no requested byte exists, or that the header is a
+// malformed range of bytes. The answer is 416.
 var ErrUnsatisfiable = errors.New("range not satisfiable")
 
 // Range is a run of at least one byte.
@@ -26,10 +26,10 @@ func (r Range) ContentRange(size int64) string {
 // UnsatisfiedRange returns the Content-Range of a 416.
 func UnsatisfiedRange(size int64) string { return fmt.Sprintf("bytes */%d", size) }
 
-// Parse returns the ranges that a Range header asks of an object of size
-// bytes, in the header's order, each cut to the object. It returns none when
-// the header is to be ignored, and the whole object sent: a unit other than
-// bytes, or ranges that add up to more than the object.
+// Parse returns the ranges that a Range header requests from an object of size
+// bytes, in the header's order, each cut to the object. It returns none if the
+// header must be ignored and the whole object sent: the unit is not bytes, or the
+// ranges add up to more than the object.
 func Parse(header string, size int64) ([]Range, error) {
 	const unit = "bytes="
 	if len(header) <= len(unit) || !strings.EqualFold(header[:len(unit)], unit) {
@@ -37,7 +37,7 @@ func Parse(header string, size int64) ([]Range, error) {
 	}
 	var ranges []Range
 	var sum int64
-	tooMuch := false // the rest is read all the same: it may be malformed
+	tooMuch := false // the rest is still read: it may be malformed
 	for spec := range strings.SplitSeq(header[len(unit):], ",") {
 		r, err := parseSpec(spec, size)
 		if err != nil {

@@ -1,8 +1,8 @@
 // Package handler answers HTTP requests for pieces: FRC-0066's statuses, RFC
 // 9110's ranges and conditions, and nginx's choices where these leave one.
 //
-// http.ServeContent does not fit: it answers 416 to "items=0-5" and "Bytes=0-5" and 206 to
-// "bytes=-0", nginx the opposite, and it sends the status before the piece is read.
+// http.ServeContent does not fit: it answers "Range: items=0-5" and "Bytes=0-5" with 416 (nginx:
+// 200 and 206) and "bytes=-0" with 206 (nginx: 416), and sends the status before it reads.
 package handler
 
 import (
@@ -31,8 +31,8 @@ type Handler struct {
 	Store    store.Store
 	InFlight *limit.InFlight
 	Metrics  *metrics.Metrics
-	// BodyTimeout is for how long a request's body, useless as it is, is read
-	// after the response.
+	// BodyTimeout is how long a request's body, which is not used, is read after
+	// the response.
 	BodyTimeout time.Duration
 	Log         *slog.Logger // for faults of the store
 	AccessLog   *slog.Logger // a line for each request for a piece; nil for none
@@ -41,8 +41,8 @@ type Handler struct {
 // ServeHTTP answers one request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 {
-		// No request here has a use for a body. With this net/http does not
-		// read it before the response, and with the deadline not for ever after.
+		// No request here needs a body. With this header net/http does not read it
+		// before the response. The deadline limits how long it reads it afterwards.
 		w.Header().Set("Connection", "close")
 		http.NewResponseController(w).SetReadDeadline(time.Now().Add(h.BodyTimeout))
 	}
@@ -100,7 +100,7 @@ func (h *Handler) access(e *exchange, took time.Duration, err error) {
 	h.AccessLog.LogAttrs(e.r.Context(), slog.LevelInfo, "request", attrs...)
 }
 
-// knownMethod keeps what clients make up out of the metrics.
+// knownMethod keeps invented methods out of the metrics.
 func knownMethod(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
@@ -167,7 +167,7 @@ func (e *exchange) preflight() error {
 	return nil
 }
 
-// broken answers 500. The client is told what is wrong, the log where.
+// broken answers 500. The client learns what is wrong, the log has the file too.
 func (e *exchange) broken(c piececid.CID, err error) error {
 	e.Log.Error("piece cannot be read", "cid", c.String(), "error", err)
 	return e.refuse(http.StatusInternalServerError, "piece "+c.String()+" is listed here, but its file cannot be read")

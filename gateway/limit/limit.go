@@ -1,4 +1,4 @@
-// Package limit keeps the gateway inside of what its process may use.
+// Package limit keeps the gateway within the limits of its process.
 package limit
 
 import (
@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// InFlight admits a number of requests at a time and refuses the rest: a
-// client that is told to come back costs nothing, one that waits in a queue
-// holds a connection and times out anyway.
+// InFlight admits a number of requests at a time and refuses the rest. A client
+// that is refused costs nothing. One that waits in a queue holds a connection and
+// times out anyway.
 type InFlight struct {
 	max int64
 	now atomic.Int64

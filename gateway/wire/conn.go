@@ -1,6 +1,5 @@
-// Package wire sends pieces over TCP connections. It is the layer below
-// net/http: a Listener whose connections know how to let a store write into
-// their socket.
+// Package wire sends pieces over TCP connections. It is the layer below net/http:
+// a Listener whose connections let a store write into their socket.
 package wire
 
 import (
@@ -115,8 +114,7 @@ func ConnContext(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// Unfinished says of a request's connection whether there is more to come of
-// its response.
+// Unfinished sets whether the response on a request's connection is incomplete.
 func Unfinished(ctx context.Context, yes bool) {
 	if c, ok := ctx.Value(connKey{}).(*Conn); ok {
 		c.unfinished.Store(yes)

@@ -1,5 +1,5 @@
-// Package contained runs the tests of a package where whatever they start dies
-// with them: also what has left its process group, and also when the tests end by
+// Package contained runs the tests of a package so that every process they start dies
+// with them. This includes processes that left the process group, and tests that end by
 // their time limit or by kill -9.
 package contained
 
@@ -95,8 +95,8 @@ func runFirst() int {
 	}
 }
 
-// mount has /proc show this PID namespace, and hides what is to be hidden. Nothing
-// of it is seen outside.
+// mount makes /proc show this PID namespace, and hides the hidden folders. The mounts are
+// not seen outside.
 func mount() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)

@@ -1,7 +1,6 @@
-// Package direct has requests go straight to the server that they name. A proxy
-// that the environment names (HTTP_PROXY and the like, which a Docker engine may
-// also give to every container) would be measured instead of it, or not reach a
-// lab at all.
+// Package direct sends requests without a proxy. A proxy that the environment names
+// (HTTP_PROXY and the like, which a Docker engine may also give to every container)
+// would be measured instead of the server, or would not reach a lab at all.
 package direct
 
 import "net/http"

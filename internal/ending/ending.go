@@ -1,4 +1,4 @@
-// Package ending has a program end in order, whichever signal ends it.
+// Package ending makes a program end in order, whichever signal ends it.
 package ending
 
 import (

@@ -1,6 +1,5 @@
-// Package plain makes texts from elsewhere fit to be shown and kept: of what a
-// server said a short line that cannot act on a terminal, of a URL nothing that
-// is secret.
+// Package plain makes texts from elsewhere safe to show and to keep. Text of a server
+// becomes a short line that cannot act on a terminal. A URL loses what is secret.
 package plain
 
 import (

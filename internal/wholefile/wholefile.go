@@ -12,16 +12,16 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// File is a file in the making. It gets its name from Commit, or goes by Discard.
+// File is a file that is being written. Commit gives it its name, Discard removes it.
 type File struct {
 	*renameio.PendingFile
 	path string
 }
 
-// Create begins a file that will be path, in the place of one that is there. Its
-// mode is perm before the umask.
+// Create begins the file that will be path. It replaces an existing one. Its mode is
+// perm before the umask.
 func Create(path string, perm fs.FileMode, options ...renameio.Option) (*File, error) {
-	// Beside path, not in TMPDIR: what a kill leaves is then found by Clean.
+	// Beside path, not in TMPDIR, so that Clean finds what a kill leaves.
 	f, err := renameio.NewPendingFile(path, append(options, renameio.WithTempDir(filepath.Dir(path)), renameio.WithPermissions(perm))...)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func Rename(from, to string) error {
 	return sync(filepath.Dir(to))
 }
 
-// Mkdir makes a folder that lasts.
+// Mkdir makes a folder that survives a power cut.
 func Mkdir(path string, perm fs.FileMode) error {
 	if err := os.Mkdir(path, perm); err != nil {
 		return err

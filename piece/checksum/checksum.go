@@ -4,8 +4,8 @@
 // The file of a piece holds the xxhash64 (seed 0) of each block of
 // piece.ChecksumBlock bytes of the payload, the last one may be short, as 8
 // big-endian bytes each: 512 KiB for each GiB. Damage to a block goes unseen
-// with a chance of 1 in 2^64. It is no defence against forgery: whoever knows
-// the checksums can make up bytes that pass.
+// with a chance of 1 in 2^64. It does not protect against forgery: anybody
+// who knows the checksums can make bytes that pass.
 package checksum
 
 import (
@@ -93,7 +93,7 @@ func Load(dir string, p piece.Piece) (*Table, error) {
 		return nil, fmt.Errorf("checksums of piece %s: %w: it belongs beside the manifest", p.CID, err)
 	}
 	if want := ((p.PayloadSize-1)/t.Block + 1) * size; int64(len(t.sums)) != want || digest(t.sums) != p.ChecksumFile.SHA256 {
-		return nil, fmt.Errorf("checksums of piece %s: %s is damaged (its SHA-256 is not the manifest's): copy it anew, or import the piece's file again", p.CID, path)
+		return nil, fmt.Errorf("checksums of piece %s: %s is damaged (its SHA-256 is not the manifest's): copy it again, or import the piece's file again", p.CID, path)
 	}
 	return t, nil
 }

@@ -209,7 +209,7 @@ func checkFiles(ctx context.Context, dir string, m *piece.Manifest, all []file, 
 const sampleGroups = 32
 
 // samples returns how many samples of each piece and file a quick check
-// takes: few enough that all of them, cold from a disk, take about a second.
+// takes. Together they take about a second from a cold disk.
 func samples(pieces int) int { return min(max(256/pieces, 1), 32) }
 
 // check compares all of the piece in the file, or some samples, with what it

@@ -28,8 +28,8 @@ import (
 // Create makes the dataset that p names in dir, or reuses the one that is
 // there, after a quick check (see quickCheck) and after repairing the files that
 // are broken. A generated dataset with other parameters is replaced; an
-// imported one is refused. It says on log, line by line, what it finds and
-// does.
+// imported one is refused. It logs what it finds and does,
+// line by line.
 //
 // An interrupted or failed Create leaves no new file behind: files get their
 // names when all are complete, and the manifest comes last.
@@ -243,7 +243,7 @@ func identify(p *piece.Piece, root piececid.Root) error {
 		p.CID, p.CIDv2, p.Flat = v1, v2.String(), flatDir+"/"+v1
 	}
 	if p.CID != v1 {
-		return fmt.Errorf("piece %d is %s, but the manifest says %s: remove the manifest, and make the dataset anew", p.Index, v1, p.CID)
+		return fmt.Errorf("piece %d is %s, but the manifest says %s: remove the manifest, and make the dataset again", p.Index, v1, p.CID)
 	}
 	return nil
 }

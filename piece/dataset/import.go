@@ -14,8 +14,8 @@ import (
 )
 
 // Import makes a dataset in dir of copies of existing files, one piece each:
-// CAR files, or any others. It refuses a dir that holds a dataset. What it says
-// of interruption is what Create does.
+// CAR files, or any others. It refuses a dir that holds a dataset. After an
+// interruption it leaves what Create leaves.
 func Import(ctx context.Context, dir string, names []string, log io.Writer) (m *piece.Manifest, err error) {
 	if len(names) == 0 {
 		return nil, errors.New("no files to import")

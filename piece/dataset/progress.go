@@ -11,11 +11,11 @@ import (
 	"golang.org/x/term"
 )
 
-// plainEvery is how often progress is told where there is no terminal.
+// plainEvery is how often progress is printed without a terminal.
 const plainEvery = 5 * time.Second
 
-// progress tells on w how much of total bytes is done: as a bar on a terminal,
-// else as a line now and then. add is safe for concurrent use.
+// progress prints to w how much of total bytes is done: a bar on a terminal, else
+// a line from time to time. add is safe for concurrent use.
 func progress(w io.Writer, what string, total int64) (add func(int64), done func()) {
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		bar := progressbar.NewOptions64(total,

@@ -91,8 +91,8 @@ func newCell(o records.Cell, p *process, env *common.InitEnvironment) (*cell, er
 	return c, nil
 }
 
-// start begins the cell at its first request: only now is the scenario's start
-// known, and k6 past everything that can make it stop before.
+// start begins the cell at its first request. Only then is the scenario's start known,
+// and nothing can stop k6 before its first request any more.
 func (c *cell) start(scenario *lib.ScenarioState) error {
 	c.begin.Do(func() {
 		c.started = scenario.StartTime
@@ -111,7 +111,7 @@ func (c *cell) start(scenario *lib.ScenarioState) error {
 				return
 			}
 		}
-		c.tell(false)
+		c.report(false)
 		go c.tick()
 	})
 	return c.err
@@ -125,7 +125,7 @@ func (c *cell) join(cl *client, number uint64) *draw.Sequence {
 	return draw.New(c.opts.Seed, number, c.objects, c.opts.Length)
 }
 
-// tick does every second what must not wait for a request to end.
+// tick does every second what must not depend on the end of a request.
 func (c *cell) tick() {
 	defer close(c.stopped)
 	ticker := time.NewTicker(tickEvery)
@@ -135,7 +135,7 @@ func (c *cell) tick() {
 		case now := <-ticker.C:
 			c.check(clockSet(now.Round(0).Sub(c.started.Round(0)), now.Sub(c.started)))
 			c.pushData(now)
-			c.tell(false)
+			c.report(false)
 			if c.records != nil {
 				c.check(c.records.Flush())
 			}
@@ -145,8 +145,8 @@ func (c *cell) tick() {
 	}
 }
 
-// tell writes a line of progress.
-func (c *cell) tell(done bool) {
+// report writes a line of progress.
+func (c *cell) report(done bool) {
 	if c.progress == nil {
 		return
 	}
@@ -170,11 +170,10 @@ func (c *cell) tell(done bool) {
 	c.check(c.progress.write(p))
 }
 
-// check keeps the first error: a test whose records are incomplete or wrong must
-// not go on as if they were not.
+// check keeps the first error. A test whose records are incomplete or wrong must not go on.
 func (c *cell) check(err error) {
 	if err != nil && c.failure.CompareAndSwap(nil, &err) {
-		c.logger.WithError(err).Error("retrieval: the records are no use, the test ends")
+		c.logger.WithError(err).Error("retrieval: the records are not usable, so the test ends")
 	}
 }
 
@@ -182,14 +181,14 @@ func (c *cell) check(err error) {
 // during a test. NTP corrects it by 0.5 ms a second at most.
 const clockTolerance = 100 * time.Millisecond
 
-// clockSet returns an error when the wall clock, from which records and window
-// have their times, was set: then it went on by another time than the monotonic one.
+// clockSet returns an error if the wall clock was set, which the records' and the
+// window's times come from: it then advanced by another time than the monotonic clock.
 func clockSet(wall, monotonic time.Duration) error {
 	by := wall - monotonic
 	if by.Abs() <= clockTolerance {
 		return nil
 	}
-	return fmt.Errorf("this machine's clock was set by %s during the test: its times are no use", by.Round(time.Millisecond))
+	return fmt.Errorf("this machine's clock was set by %s during the test: its times are wrong", by.Round(time.Millisecond))
 }
 
 // close completes the files. It is called at the end of the test, once or
@@ -214,11 +213,11 @@ func (c *cell) close() {
 	if c.window.EndNs == 0 || now.UnixNano() < c.window.EndNs {
 		c.window.EndNs = now.UnixNano()
 	}
-	c.tell(false) // to complete the records may take long
+	c.report(false) // completing the records may take long
 	if c.records != nil {
 		c.check(c.records.Close(c.window))
 	}
-	c.tell(true)
+	c.report(true)
 	if c.progress != nil {
 		c.check(c.progress.close())
 	}

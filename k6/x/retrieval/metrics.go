@@ -14,7 +14,7 @@ import (
 )
 
 // sampler makes k6's own HTTP samples of a client's requests. Beside the
-// system tags that the script has on, each has the tag outcome, one of record's.
+// system tags that the script has on, each has the tag outcome, one of records.Outcomes.
 type sampler struct {
 	state  *lib.State
 	dialer *netext.Dialer // nil when k6 has another
@@ -88,8 +88,8 @@ func (s *sampler) tagsFor(base metrics.TagsAndMeta, r *httpget.Result) *metrics.
 
 // pushData pushes data_received and data_sent of the bytes that have passed
 // since the last time. k6 does so at the end of an iteration, which makes one
-// spike of a long download; what is counted here it finds no more. With them
-// goes what k6 itself takes.
+// spike of a long download. What is counted here, k6 does not count again. The
+// samples of the process of k6 are pushed too.
 func (c *cell) pushData(now time.Time) {
 	type sums struct{ received, sent int64 }
 	byTags := make(map[*metrics.TagSet]sums)
