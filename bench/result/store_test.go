@@ -3,7 +3,6 @@ package result
 import (
 	"encoding/csv"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -91,31 +90,6 @@ func TestLoadRefusesInOneLine(t *testing.T) {
 	}
 	if _, err := Load(t.TempDir()); err == nil || !strings.Contains(err.Error(), "does not exist: name the folder of a run") {
 		t.Errorf("a folder without a run: %v", err)
-	}
-}
-
-// scripts/compose names a run before the runner is there to do it.
-func TestTheContainersScriptNamesRunsAlike(t *testing.T) {
-	script, err := os.ReadFile("../../scripts/compose")
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := regexp.MustCompile(`results/(\$\(date [^)]*\)-\$\(uname -n\))`).FindSubmatch(script)
-	if name == nil {
-		t.Fatal("scripts/compose names no run: this test looks for results/$(date ...)-$(uname -n)")
-	}
-	out, err := exec.Command("sh", "-c", "printf %s "+string(name[1])).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stamp, _, _ := strings.Cut(string(out), "-")
-	started, err := time.Parse("20060102T150405Z", stamp)
-	if want := NewID(started, host); err != nil || string(out) != want {
-		t.Errorf("the script names a run %q (%v), the runner %q", out, err, want)
 	}
 }
 
