@@ -72,7 +72,7 @@ the machine limited every row. Without three repetitions it exits with 2.`,
 		},
 	}
 	cmd.Flags().StringSliceVar(&targets, "targets", nil, "compare these two targets, A's and B's, such as raw,gateway; without B, both of A")
-	cmd.Flags().StringVar(&format, "format", "text", "text, md or html")
+	cmd.Flags().StringVar(&format, "format", "text", export.Names(export.Comparers(mostWidth)))
 	cmd.Flags().StringVar(&failBeyond, "fail-beyond", "", "exit with 1 if a figure is shown to be worse by more than this share, such as 5%")
 	cmd.Flags().StringVar(&margin, "margin", fmt.Sprintf("%g%%", 100*compare.DefaultMargin), "the difference that does not matter: an interval within it shows no difference")
 	return cmd

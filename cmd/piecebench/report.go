@@ -56,7 +56,7 @@ With prices, of the run or given now, it has the cost of a TB delivered.`,
 		},
 	}
 	settings.AddFlags(cmd.Flags(), settings.PriceVariables...)
-	cmd.Flags().StringVar(&format, "format", "", "html, md, boost-2023 or text (default html and md)")
+	cmd.Flags().StringVar(&format, "format", "", export.Names(export.Exporters(mostWidth))+" (default html and md)")
 	return cmd
 }
 

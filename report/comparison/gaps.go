@@ -8,7 +8,7 @@ import (
 	"piecebench/report"
 )
 
-// gap says what is missing of one side.
+// gap says what one side lacks.
 func (c comparison) gap(g compare.Gap) string {
 	side := c.a
 	if g.Second {
@@ -46,8 +46,8 @@ func Regressions(c *compare.Comparison, found []compare.Finding) string {
 	return report.Printable(report.Enumerate(names))
 }
 
-// Missing says in one line what a comparison lacks, the first few by name; empty
-// where it lacks nothing.
+// Missing says in one line what a comparison lacks, the first few by name. It is empty where
+// nothing is missing.
 func Missing(compared *compare.Comparison) string {
 	c := newComparison(compared)
 	var names []string

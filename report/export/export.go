@@ -36,15 +36,22 @@ func Comparers(width int) []Comparer {
 
 // Named returns the exporter with a name.
 func Named[E Exporter](all []E, name string) (E, error) {
-	var names []string
 	for _, e := range all {
 		if e.Name() == name {
 			return e, nil
 		}
+	}
+	return *new(E), fmt.Errorf("format %q is not known: use %s", name, Names(all))
+}
+
+// Names lists exporters: "html, md or text".
+func Names[E Exporter](all []E) string {
+	var names []string
+	for _, e := range all {
 		names = append(names, e.Name())
 	}
 	last := len(names) - 1
-	return *new(E), fmt.Errorf("format %q is not known: use %s or %s", name, strings.Join(names[:last], ", "), names[last])
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
 // Write loads the run in dir, and writes the reports that every run has.

@@ -195,7 +195,7 @@ func cpuChart(v *report.View, rows []*report.Row) chart {
 	return c
 }
 
-// empty tells that a chart has nothing to show.
+// empty tells whether a chart has nothing to show.
 func (c chart) empty() bool {
 	series, _ := c.Option["series"].([]option)
 	return !slices.ContainsFunc(series, func(s option) bool {

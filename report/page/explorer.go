@@ -49,7 +49,7 @@ type distribution struct {
 	End   number      `json:"end"`
 }
 
-// number is a number of which a chart needs four digits.
+// number is written with four digits, which is enough for a chart.
 type number float64
 
 func (f number) MarshalJSON() ([]byte, error) {

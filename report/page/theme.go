@@ -24,8 +24,8 @@ type mark struct {
 	glyph  string
 }
 
-// targetMarks tell the targets apart where colours do not. An upright triangle
-// is not among them: it marks a bound.
+// targetMarks distinguish the targets without colours. An upright triangle is not among them: it
+// marks a bound.
 var targetMarks = []mark{
 	{"circle", 0, "●"}, {"diamond", 0, "◆"}, {"rect", 0, "■"}, {"triangle", 180, "▼"},
 	{"path://M0,-10L3,-3L10,-3L4,2L6,10L0,5L-6,10L-4,2L-10,-3L-3,-3Z", 0, "★"}, {"roundRect", 0, "▬"},
