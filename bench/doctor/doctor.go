@@ -67,7 +67,8 @@ var checks = []struct {
 	{"ports", containers, containerPorts},
 	{"addresses", containers, addresses},
 	{"conntrack", containers, conntrack},
-	{"descriptors", native, descriptors}, // containers have the engine's limit
+	{"packet backlog", containers, packetBacklog}, // the native lab raises it
+	{"descriptors", native, descriptors},          // containers have the engine's limit
 	{"labs", both, nativeLabs},
 	{"link agent", both, linkAgent},
 	{"cpus", both, cpus},

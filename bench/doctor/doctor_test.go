@@ -144,6 +144,9 @@ func TestChecks(t *testing.T) {
 		{check: "conntrack", name: "on the path", files: map[string]string{"proc/sys/net/bridge/bridge-nf-call-iptables": "1\n"}, host: withEngine(nil), severity: Note, fix: "bridge-nf-call-iptables=0"},
 		{check: "conntrack", name: "full", files: map[string]string{"proc/sys/net/bridge/bridge-nf-call-iptables": "1\n", "proc/sys/net/netfilter/nf_conntrack_count": "64000\n", "proc/sys/net/netfilter/nf_conntrack_max": "65536\n"},
 			host: withEngine(nil), severity: Distorts, evidence: "1536 more"},
+		{check: "packet backlog", name: "the kernel's own", files: map[string]string{"proc/sys/net/core/netdev_max_backlog": "1000\n"}, host: withEngine(nil), severity: Distorts, fix: "netdev_max_backlog=100000"},
+		{check: "packet backlog", name: "raised", files: map[string]string{"proc/sys/net/core/netdev_max_backlog": "100000\n"}, host: withEngine(nil), severity: Clean},
+		{check: "packet backlog", name: "native", files: map[string]string{"proc/sys/net/core/netdev_max_backlog": "1000\n"}, severity: Clean},
 		{check: "conntrack", name: "native", files: map[string]string{"proc/sys/net/bridge/bridge-nf-call-iptables": "1\n"}, severity: Clean},
 
 		{check: "descriptors", name: "few", host: func(h *Host) { h.Descriptors = 1024 }, severity: Blocks, evidence: "1000 clients need 2100", fix: "prlimit"},

@@ -95,6 +95,18 @@ func conntrack(h *Host) (Finding, error) {
 	return note(fix, "packets between containers pass the host's netfilter rules, which costs CPU time for each")
 }
 
+// packetBacklog checks how many packets a CPU of the host may hold between two network
+// devices.
+func packetBacklog(h *Host) (Finding, error) {
+	has, _ := strconv.Atoi(h.read("proc/sys/net/core/netdev_max_backlog"))
+	need := min(100*h.Settings.Clients(), 100_000)
+	if has == 0 || has >= need {
+		return clean, nil
+	}
+	return Finding{Severity: Distorts, Evidence: fmt.Sprintf("the host drops packets between containers when a CPU holds more than %d, and %d clients need about %d", has, h.Settings.Clients(), need),
+		Fix: fmt.Sprintf("sudo sysctl -w net.core.netdev_max_backlog=%d", need)}, nil
+}
+
 // descriptors checks that k6 and each server may hold the connections. Containers
 // have the engine's limit.
 func descriptors(h *Host) (Finding, error) {
