@@ -1,10 +1,21 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"unsafe"
+
+	"github.com/spf13/cobra"
 )
+
+// oneRun refuses arguments that are not the folder of one run.
+func oneRun(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return fmt.Errorf("%s takes one argument, the folder of a run; got %d", cmd.Name(), len(args))
+	}
+	return nil
+}
 
 // hideSecrets overwrites the URLs that may hold secrets in this process's command
 // line, which everybody on the machine can read. The program keeps them.

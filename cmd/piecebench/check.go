@@ -31,12 +31,7 @@ A value of which cut requests show only a lower bound does not hold a limit abov
 What the machine that measured decided (limited by host, generator or emulator; for TTFB
 also a late link) is not judged, and is listed; a limit that could be judged in no cell
 does not hold.`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return fmt.Errorf("check takes one argument, the folder of a run; got %d", len(args))
-			}
-			return nil
-		},
+		Args: oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if file == "" {
 				return fmt.Errorf("check needs the file of limits: --slo FILE (piecebench check --help shows one)")

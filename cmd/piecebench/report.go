@@ -23,12 +23,7 @@ func reportCommand() *cobra.Command {
   text        the summary, printed
 
 With prices, of the run or given now, it has the cost of a TB delivered.`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return fmt.Errorf("report takes one argument, the folder of a run; got %d", len(args))
-			}
-			return nil
-		},
+		Args: oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			run, err := result.Load(args[0])
 			if err != nil {
