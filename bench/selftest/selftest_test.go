@@ -43,7 +43,7 @@ func newBed(t *testing.T) bed {
 	testneeds.Root(t)
 	root := labtest.Install(t, "netem-agent", "piecebench", "k6")
 	cfg := labtest.Config(t, root)
-	build := exec.Command("go", "build", "-o", filepath.Join(cfg.Bin, "piece-gateway"), "./faulty")
+	build := exec.Command("go", "build", "-o", filepath.Join(cfg.Bin, "piece-gateway"), "./internal/faulty")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("building the faulty server: %v\n%s", err, out)
 	}
