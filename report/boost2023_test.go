@@ -129,7 +129,7 @@ func TestBoost2023HasTheStudysOrder(t *testing.T) {
 }
 
 func TestBoost2023NeedsTheRecords(t *testing.T) {
-	for records, want := range map[string]string{"": "cell 7 of the run names no records", "requests/gone.parquet": "gone.parquet"} {
+	for records, want := range map[string]string{"": "cell 7 of the run names no records", "../other.parquet": "cell 7 of the run names no records", "requests/gone.parquet": "gone.parquet"} {
 		run := &result.Run{Cells: []result.Cell{{ID: 7, Target: "raw", Link: "none", Mode: "full", Concurrency: 1, WindowS: 1, Records: records}}}
 		_, err := export.Boost2023{}.Run(t.TempDir(), run)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {

@@ -94,13 +94,10 @@ func (v *View) noIntervals() string {
 	for _, f := range All(v.Rows) {
 		most = max(most, f.Compared().Repetitions)
 	}
-	switch {
-	case most == 0 || most >= stats.LeastForInterval:
+	if most == 0 || most >= stats.LeastForInterval {
 		return ""
-	case most == 1:
-		return "One repetition allows no interval: REPEAT=5 gives one."
 	}
-	return "Two repetitions allow no interval: REPEAT=5 gives one."
+	return NoInterval(most) + ": REPEAT=5 gives one."
 }
 
 // goodputAndShare writes Mbit/s, and in brackets the share of the ceiling.

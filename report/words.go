@@ -69,6 +69,14 @@ func ratio(e compare.Estimate) string {
 	return text
 }
 
+// NoInterval says why there is no interval of so many repetitions.
+func NoInterval(repetitions int) string {
+	if repetitions == 1 {
+		return "One repetition allows no interval"
+	}
+	return "Two repetitions allow no interval"
+}
+
 // OrMissing writes text, or that there is none.
 func OrMissing(text string) string {
 	if text == "" {

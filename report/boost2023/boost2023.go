@@ -77,7 +77,8 @@ func table(dir string, l *report.Link) (report.Table, error) {
 			return t, err
 		}
 		cells := []string{f.Target, scenario(f.Row.Mode) + report.MarkWarmup(f.WarmupQuantiles), strconv.Itoa(f.Row.Concurrency)}
-		cells = append(append(cells, o.latency()...), o.bandwidth()...)
+		cells = append(cells, o.figures(&o.ttfb, ">", func(ms float64) float64 { return ms }, func(share float64) float64 { return share })...)
+		cells = append(cells, o.figures(&o.pace, "<", func(msPerMiB float64) float64 { return 1000 / msPerMiB }, func(share float64) float64 { return 1 - share })...)
 		t.Add(append(cells, success(f), serverCPU(f.Cells), serverMemory(f.Cells))...)
 	}
 	return t, nil
@@ -92,7 +93,7 @@ func inOrder(rows []*report.Row) []*report.Row {
 		}
 		return 1
 	}
-	slices.SortStableFunc(rows, func(a, b *report.Row) int { // a link's rows have the modes in their order
+	slices.SortStableFunc(rows, func(a, b *report.Row) int { // a link's rows are in the order of its modes
 		return cmp.Or(isRange(a)-isRange(b), cmp.Compare(a.Concurrency, b.Concurrency))
 	})
 	return rows
@@ -110,8 +111,8 @@ func scenario(mode string) string {
 // observations are the requests of a cell's repetitions.
 type observations struct {
 	ttfb   stats.Survival // ms
-	pace   stats.Survival // ms a MiB, without connecting: it is what cut requests are right-censored in
-	failed bool           // every one
+	pace   stats.Survival // ms per MiB, without connecting: cut requests are right-censored in it
+	failed bool           // all of them
 }
 
 const mebibyte = 1 << 20
@@ -120,8 +121,8 @@ const mebibyte = 1 << 20
 func observe(dir string, cells []result.Cell) (*observations, error) {
 	o := &observations{failed: true}
 	for _, c := range cells {
-		if c.Records == "" {
-			return nil, fmt.Errorf("cell %d of the run names no records of its requests, which this table is made from", c.ID)
+		if !filepath.IsLocal(c.Records) { // a run may come from somebody else
+			return nil, fmt.Errorf("cell %d of the run names no records of its requests in its folder: this table is made from them", c.ID)
 		}
 		recorded, err := records.Open(filepath.Join(dir, c.Records))
 		if err != nil {
@@ -145,14 +146,6 @@ func observe(dir string, cells []result.Cell) (*observations, error) {
 		}
 	}
 	return o, nil
-}
-
-func (o *observations) latency() []string {
-	return o.figures(&o.ttfb, ">", func(ms float64) float64 { return ms }, func(share float64) float64 { return share })
-}
-
-func (o *observations) bandwidth() []string {
-	return o.figures(&o.pace, "<", func(msPerMiB float64) float64 { return 1000 / msPerMiB }, func(share float64) float64 { return 1 - share })
 }
 
 // figures writes the statistics of a function of the times. Its quantile is the function of the

@@ -108,11 +108,7 @@ func (c comparison) cautions() []report.Caution {
 		add("missing", "%s: %s.", readable.Count(len(gaps), "gap"), c.gaps(gaps))
 	}
 	if few > 0 {
-		why := "One repetition allows"
-		if most > 1 {
-			why = "Two repetitions allow"
-		}
-		add("no intervals", "%s with fewer than three repetitions on both sides. %s no interval, so a difference there may be noise. Measure with REPEAT=5.", readable.Count(few, "row"), why)
+		add("no intervals", "%s with fewer than three repetitions on both sides. %s, so a difference there may be noise. Measure with REPEAT=5.", readable.Count(few, "row"), report.NoInterval(max(1, most)))
 	}
 	if machine > 0 {
 		add("limited by the machine", "%s in which the host, the generator or the emulated link limited a side, so that goodput, TTFB and durations are not judged. "+
