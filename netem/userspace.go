@@ -80,18 +80,19 @@ func (u *userspace) setDelay(spec link.Spec) error {
 		if err := u.openLine(spec); err != nil {
 			return errors.Join(err, u.closeLine())
 		}
-		return u.noteLost()
+	default:
+		if err := u.line.Err(); err != nil {
+			return fmt.Errorf("%w: restart the agent", err)
+		}
+		if err := u.line.Set(spec.Delay, lineBytes(spec)); err != nil {
+			return err
+		}
+		if err := u.checkDetour(); err != nil {
+			return err
+		}
 	}
-	if err := u.line.Err(); err != nil {
-		return fmt.Errorf("%w: restart the agent", err)
-	}
-	if err := u.noteLost(); err != nil {
-		return err
-	}
-	if err := u.line.Set(spec.Delay, lineBytes(spec)); err != nil {
-		return err
-	}
-	return u.checkDetour()
+	u.spreadTUN(spec)
+	return u.noteLost()
 }
 
 func (u *userspace) noteLost() (err error) {
@@ -124,7 +125,6 @@ func (u *userspace) prepareTUN() error {
 	if err := u.run(append(argv, "up")...); err != nil {
 		return err
 	}
-	u.spreadTUN()
 	// Delayed packets arrive on a device that has no route to their source.
 	// rp_filter=1 drops such packets. The larger of the values for all devices and
 	// for this device applies.
@@ -146,25 +146,40 @@ func (u *userspace) prepareTUN() error {
 	return u.setSysctl("net/ipv4/ip_early_demux", "0")
 }
 
-// spreadTUN has the other CPUs than the line's process what comes out of it (receive
-// packet steering). Otherwise the line's thread carries each acknowledgement through TCP,
-// and the data that it releases to the other end, by itself: 128 flows at 10 Gbit/s were
-// measured to get 7.1 Gbit/s, and 9.57 with steering. With its own CPU among them, the
-// line was late for 96 % of the packets of 1000 clients at 1 Gbit/s on two cores, while
-// the other core was idle for two thirds of the time; without it, for 6 %. Where /sys is
-// read-only the link works without.
-func (u *userspace) spreadTUN() {
+// othersCarry is the rate in bit/s up to which each other CPU than the line's can carry
+// the link's TCP, both ends of it: with 1000 connections 2.1 to 3.9 Gbit/s were measured.
+const othersCarry = 2e9
+
+// spreadTUN lets the CPUs process what comes out of the line (receive packet steering).
+// Otherwise the line's thread carries each acknowledgement through TCP, and the data that
+// it releases to the other end, by itself: 128 flows at 10 Gbit/s were measured to get
+// 7.1 Gbit/s, and 9.57 with steering. The line's own CPU is left out where the others
+// suffice: with it, the line was late for 96 % of the packets of 1000 clients at 1 Gbit/s
+// on two cores, while the other core was idle for two thirds of the time; without it, for
+// 1 to 8 %. Where /sys is read-only the link works without.
+func (u *userspace) spreadTUN(spec link.Spec) {
 	var set unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &set); err != nil || set.Count() < 2 {
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
 		return
 	}
-	set.Clear(delayline.CPU(set))
-	err := os.WriteFile(steering, []byte(cpuMask(set)), 0)
+	mask := cpuMask(steered(set, spec.RateBits))
+	if steeringMask() == mask {
+		return
+	}
+	err := os.WriteFile(steering, []byte(mask), 0)
 	if err == nil {
-		u.say("sh", "-c", "echo "+cpuMask(set)+" > "+steering)
+		u.say("sh", "-c", "echo "+mask+" > "+steering)
 	} else if strings.Trim(steeringMask(), "0,") == "" { // or net.core.rps_default_mask has set it
 		fmt.Fprintf(u.log, "# no receive packet steering, so that one CPU does most of the work: %v: make /sys writable, or set the sysctl net.core.rps_default_mask\n", err)
 	}
+}
+
+// steered returns those of a set of CPUs that process what comes out of the line.
+func steered(set unix.CPUSet, rateBits int64) unix.CPUSet {
+	if others := int64(set.Count() - 1); rateBits > 0 && rateBits <= others*othersCarry {
+		set.Clear(delayline.CPU(set))
+	}
+	return set
 }
 
 const steering = "/sys/class/net/" + tunName + "/queues/rx-0/rps_cpus"

@@ -26,3 +26,25 @@ func TestCPUMask(t *testing.T) {
 		}
 	}
 }
+
+func TestTheLinesOwnCPUProcessesNothingWhereTheOthersSuffice(t *testing.T) {
+	for _, test := range []struct {
+		cpus int
+		rate int64
+		want string
+	}{
+		{1, 1e9, "1"},
+		{2, 1e9, "2"},
+		{2, 10e9, "3"},
+		{2, 0, "3"}, // unlimited
+		{8, 10e9, "fe"},
+	} {
+		var set unix.CPUSet
+		for cpu := range test.cpus {
+			set.Set(cpu)
+		}
+		if got := cpuMask(steered(set, test.rate)); got != test.want {
+			t.Errorf("%d CPUs at %d bit/s: %s, want %s", test.cpus, test.rate, got, test.want)
+		}
+	}
+}
