@@ -9,7 +9,7 @@ export PIECEBENCH_REVISION := $(shell git --no-optional-locks describe --always 
 # Static programs, so that the images can take what is built here.
 export CGO_ENABLED := 0
 
-.PHONY: help build bench bench-gateway bench-generator test test-all lint fmt tidy release plan doctor up down report compare clean setup
+.PHONY: help build bench bench-gateway bench-generator test test-all lint fmt tidy dashboards release plan doctor up down report compare clean setup
 .DEFAULT_GOAL := help
 
 help: ## what there is to make, and the variables of a run
@@ -102,6 +102,9 @@ release: report/page/assets/echarts.min.js ## static Linux binaries as archives 
 	    tar -czf dist/$$folder.tar.gz -C dist $$folder || exit; \
 	done
 	@cd dist && sha256sum *.tar.gz >SHA256SUMS
+
+dashboards: ## the JSON of the Grafana dashboards, from dashboards/generate
+	@go generate ./dashboards
 
 clean: down ## remove the binaries
 	@rm -rf bin

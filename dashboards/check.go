@@ -70,6 +70,9 @@ func (c *checker) dashboard(d Dashboard) map[string]error {
 	problems := map[string]error{}
 	values := map[string]string{"__range": seconds(c.to.Sub(c.from))}
 	for _, v := range d.Templating.List {
+		if v.Type == "datasource" {
+			continue
+		}
 		if values[v.Name] = c.run; v.Multi {
 			values[v.Name] = ".+"
 		}
@@ -96,11 +99,16 @@ func (c *checker) dashboard(d Dashboard) map[string]error {
 
 var labelValues = regexp.MustCompile(`^label_values\((.+), *(\w+)\)$`)
 
+var queryResult = regexp.MustCompile(`^query_result\((.+)\)$`)
+
 // variable returns an error unless the variable offers a value.
 func (c *checker) variable(v Variable, values map[string]string) error {
-	match := labelValues.FindStringSubmatch(v.Query.Query)
+	if match := queryResult.FindStringSubmatch(string(v.Query)); match != nil {
+		return c.query(Target{Expr: match[1], Instant: true}, values)
+	}
+	match := labelValues.FindStringSubmatch(string(v.Query))
 	if match == nil {
-		return fmt.Errorf("want label_values(SELECTOR, LABEL), not %q", v.Query.Query)
+		return fmt.Errorf("want label_values(SELECTOR, LABEL) or query_result(QUERY), not %q", v.Query)
 	}
 	selector, err := interpolate(match[1], values)
 	if err != nil {
@@ -108,7 +116,7 @@ func (c *checker) variable(v Variable, values map[string]string) error {
 	}
 	offered, _, _, err := c.api.LabelValues(c.ctx, match[2], []string{selector}, c.from, c.to)
 	if err == nil && (len(offered) == 0 || !v.Multi && !slices.Contains(offered, model.LabelValue(c.run))) {
-		err = fmt.Errorf("%s offers %q", v.Query.Query, offered)
+		err = fmt.Errorf("%s offers %q", v.Query, offered)
 	}
 	return err
 }

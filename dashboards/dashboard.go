@@ -8,6 +8,7 @@ import (
 	"fmt"
 )
 
+//go:generate go run ./generate grafana
 //go:embed grafana/*.json
 var files embed.FS
 
@@ -25,14 +26,27 @@ type Dashboard struct {
 	Panels []Panel `json:"panels"`
 }
 
-// Variable is a dashboard's variable, filled by a query.
+// Variable is a dashboard's variable: a data source, or filled by a query.
 type Variable struct {
-	Name       string     `json:"name"`
-	Datasource Datasource `json:"datasource"`
-	Query      struct {
-		Query string `json:"query"`
-	} `json:"query"`
-	Multi bool `json:"multi"`
+	Name       string        `json:"name"`
+	Type       string        `json:"type"`
+	Datasource Datasource    `json:"datasource"`
+	Query      VariableQuery `json:"query"`
+	Multi      bool          `json:"multi"`
+}
+
+// VariableQuery is a query, or the type of the data sources that are offered.
+type VariableQuery string
+
+// UnmarshalJSON reads a string, or the query of an object.
+func (q *VariableQuery) UnmarshalJSON(data []byte) error {
+	if err := json.Unmarshal(data, (*string)(q)); err == nil {
+		return nil
+	}
+	var object struct{ Query string }
+	err := json.Unmarshal(data, &object)
+	*q = VariableQuery(object.Query)
+	return err
 }
 
 // Annotation marks events in all panels.

@@ -155,10 +155,9 @@ func TestVariablesAreDefinedAndUsed(t *testing.T) {
 	})
 }
 
-func TestOneDatasource(t *testing.T) {
+func TestAnyPrometheusCanBeChosen(t *testing.T) {
 	var provisioned struct {
 		Datasources []struct {
-			UID      string
 			Type     string
 			JSONData struct {
 				TimeInterval string `yaml:"timeInterval"`
@@ -169,14 +168,18 @@ func TestOneDatasource(t *testing.T) {
 	if len(provisioned.Datasources) != 1 {
 		t.Fatalf("%d datasources provisioned, want 1", len(provisioned.Datasources))
 	}
-	want := dashboards.Datasource{Type: provisioned.Datasources[0].Type, UID: provisioned.Datasources[0].UID}
+	// A uid of one Grafana would leave the dashboards empty in every other.
+	want := dashboards.Datasource{Type: provisioned.Datasources[0].Type, UID: "${datasource}"}
 	each(t, func(t *testing.T, d dashboards.Dashboard, _ []drawn, _ string) {
 		check := func(where string, got dashboards.Datasource) {
 			if got != want {
 				t.Errorf("%s: datasource %+v, want %+v", where, got, want)
 			}
 		}
-		for _, v := range d.Templating.List {
+		if v := d.Templating.List[0]; v.Name != "datasource" || v.Type != "datasource" || string(v.Query) != want.Type {
+			t.Errorf("the first variable is %+v, want one that offers the data sources", v)
+		}
+		for _, v := range d.Templating.List[1:] {
 			check("variable "+v.Name, v.Datasource)
 		}
 		for _, a := range d.Annotations.List {

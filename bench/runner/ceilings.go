@@ -45,7 +45,7 @@ func (r *sweep) calibrate(ctx context.Context) error {
 		if err := r.results.Save(r.options.Out); err != nil {
 			return err
 		}
-		r.pusher.Push(r.results)
+		r.push(0)
 	}
 	if r.results.Generator != nil {
 		return nil

@@ -44,6 +44,7 @@ type Options struct {
 	ServerLog  string // folder of the servers' logs, copied into the run's; may be empty
 	Prometheus string // base URL of the Prometheus that gets series by remote write; empty without one
 	Grafana    string // base URL of Grafana as the user's browser sees it; may be empty
+	LabGoes    bool   // the lab, and its Prometheus, are removed after the run
 	Progress   io.Writer
 	Report     func(dir string) error // writes the reports of the run in dir; may be nil
 }
@@ -107,9 +108,8 @@ func Run(ctx context.Context, s settings.Settings, o Options) error {
 		return err
 	}
 	defer unlock()
-	r.status.dashboard(o.Grafana, r.results)
 	err = r.run(ctx)
-	r.pusher.Push(r.results)
+	pushed := r.pusher.Push(r.results, 0)
 	r.status.clear()
 	if r.empty() {
 		if ctx.Err() != nil {
@@ -121,8 +121,8 @@ func Run(ctx context.Context, s settings.Settings, o Options) error {
 		err = fmt.Errorf("%w after %d of %d cells: make bench RESUME=%s runs the rest", ErrInterrupted, len(r.results.Cells), len(r.cells), o.Out)
 	}
 	err = errors.Join(err, r.close(err == nil))
-	if r.results.Finished != nil {
-		r.status.dashboard(o.Grafana, r.results)
+	if r.results.Finished != nil && pushed {
+		r.status.dashboard(o.Grafana, r.results, o.LabGoes)
 	}
 	return err
 }
@@ -172,7 +172,20 @@ type sweep struct {
 	status   *status
 	results  *result.Run
 	pusher   *series.Pusher // nil without a Prometheus
+	linked   bool           // the dashboard's link is printed
 	session  string         // before the names of the servers' logs; empty in the first
+}
+
+// push sends the run to Prometheus and returns whether it was taken. left is what
+// the sweep still takes, 0 if that is not known. The dashboard's link is printed
+// once there is data to show.
+func (r *sweep) push(left time.Duration) bool {
+	pushed := r.pusher.Push(r.results, left)
+	if pushed && !r.linked {
+		r.linked = true
+		r.status.dashboard(r.options.Grafana, r.results, r.options.LabGoes)
+	}
+	return pushed
 }
 
 // open makes the run's folder, or reads the run that is resumed, and keeps it for
@@ -262,7 +275,7 @@ func (r *sweep) cell(ctx context.Context, c plan.Cell, left time.Duration) error
 	}
 	// The cells before this one go with it. A Prometheus that does not take them
 	// would only be in k6's way.
-	if r.pusher.Push(r.results) {
+	if r.push(left) {
 		setup.WriteURL = series.WriteURL(r.options.Prometheus)
 	}
 	measured, err := setup.Run(ctx, c, func(p records.Progress) { r.status.cell(c, len(r.cells), p, left) })

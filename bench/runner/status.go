@@ -46,18 +46,21 @@ func (s *status) done(format string, args ...any) {
 	fmt.Fprintf(s.w, format+"\n", args...)
 }
 
-// dashboard says where a person can watch the run; grafana is Grafana's base
-// URL, empty without one.
-func (s *status) dashboard(grafana string, run *result.Run) {
+// dashboard says where a person can look at the run; grafana is Grafana's base
+// URL, empty without one. labGoes says that Prometheus goes with the lab, now.
+func (s *status) dashboard(grafana string, run *result.Run, labGoes bool) {
 	if grafana == "" {
 		return
 	}
-	until := "now"
+	until, again := "now", ""
 	if run.Finished != nil {
 		until = fmt.Sprint(run.Finished.UnixMilli())
+		if labGoes {
+			again = " after make up: the lab is removed now, and its Prometheus with it"
+		}
 	}
-	s.done("dashboard: %s/d/piecebench-compare?var-run=%s&from=%d&to=%s",
-		strings.TrimRight(grafana, "/"), url.QueryEscape(run.ID), run.Started.UnixMilli(), until)
+	s.done("dashboard%s: %s/d/piecebench-compare?var-run=%s&from=%d&to=%s",
+		again, strings.TrimRight(grafana, "/"), url.QueryEscape(run.ID), run.Started.UnixMilli(), until)
 }
 
 func (s *status) step(what string) { s.now("calibrating %s", what) }

@@ -51,9 +51,9 @@ func NewPusher(prometheus string, warn func(format string, args ...any)) (*Pushe
 	return &Pusher{client: client, url: plain.URL(prometheus), warn: warn, created: time.Now()}, nil
 }
 
-// Push sends the run's description, its links, and the cells since the last successful push. It
-// returns whether Prometheus accepted them.
-func (p *Pusher) Push(run *result.Run) bool {
+// Push sends the run's description, its links, the cells since the last successful push, and what
+// the sweep still takes, 0 if that is not known. It returns whether Prometheus accepted them.
+func (p *Pusher) Push(run *result.Run, left time.Duration) bool {
 	if p == nil {
 		return false
 	}
@@ -63,7 +63,7 @@ func (p *Pusher) Push(run *result.Run) bool {
 	if limit := now.Add(-keepFor); oldest.Before(limit) {
 		oldest = limit
 	}
-	all := ofRun(run, now)
+	all := ofRun(run, now, left)
 	for _, c := range run.Cells[p.sent:] {
 		if c.WindowEnd().After(oldest) {
 			all = append(all, ofCell(run.ID, c)...)

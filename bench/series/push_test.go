@@ -108,7 +108,7 @@ func TestASeriesForEachFigureOfACell(t *testing.T) {
 		RequestsOK: 3, RequestsCut: 4, Failed: map[records.Outcome]int{"short": 1},
 		TTFB:         result.Quantiles{P50: &result.Quantile{Ms: 50}, P95: &result.Quantile{Ms: 2000, Bound: true}},
 		GenCPUSPerGB: &cpu,
-	}}})
+	}}}, 0)
 	var got []string
 	of := regexp.MustCompile(`concurrency=1000,|link=1gbit/40ms,mode=full,|repetition=2,run=x,target=raw`)
 	for _, line := range r.lines("piecebench_cell_") {
@@ -154,7 +154,7 @@ func TestEachCellIsSentOnce(t *testing.T) {
 		for range want {
 			run.Cells = append(run.Cells, cell(len(run.Cells)+1))
 		}
-		if !p.Push(run) {
+		if !p.Push(run, 0) {
 			t.Fatalf("push %d failed: %v", i, *said)
 		}
 		if got := r.lines(goodput); len(got) != want {
@@ -170,7 +170,7 @@ func TestWhatCouldNotBeSentGoesWithTheNextPushAndThereIsOneWarning(t *testing.T)
 	r.status = http.StatusInternalServerError
 	for i := range 3 {
 		run.Cells = append(run.Cells, cell(i+1))
-		if p.Push(run) {
+		if p.Push(run, 0) {
 			t.Fatal("a push that was refused passed for good")
 		}
 	}
@@ -178,7 +178,7 @@ func TestWhatCouldNotBeSentGoesWithTheNextPushAndThereIsOneWarning(t *testing.T)
 		t.Errorf("the user was told %q; want one warning that names %s", *said, r.URL)
 	}
 	r.status = http.StatusNoContent
-	if !p.Push(run) {
+	if !p.Push(run, 0) {
 		t.Fatal("still failing")
 	}
 	if got := r.lines(goodput); len(got) != 3 {
@@ -192,17 +192,22 @@ func TestWhatCouldNotBeSentGoesWithTheNextPushAndThereIsOneWarning(t *testing.T)
 func TestLinksAndTheRunAreSentWithEveryPush(t *testing.T) {
 	r := newReceiver(t)
 	p, _ := pusher(t, r.URL)
-	run := &result.Run{ID: "x", Piecebench: "1", Fingerprint: map[string]string{"kernel": "6.1"}, Settings: map[string]string{"RUNTIME": "native"},
+	run := &result.Run{ID: "x", Piecebench: "1", Started: time.Unix(1e9, 0), Planned: 24,
+		Fingerprint:  map[string]string{"kernel": "6.1", "revision": "abc"},
+		Settings:     map[string]string{"RUNTIME": "native", "WARMUP": "2s", "CONNECTIONS": "new", "PROFILE": ""},
 		Calibrations: []result.Calibration{{Link: "1gbit/40ms", Backend: "kernel", CeilingBits: 955e6, IdleRTTMs: 40.2}}}
 	for range 2 {
-		p.Push(run)
+		p.Push(run, 90*time.Second)
 		var got []string
 		for _, line := range r.lines("piecebench_") {
 			series, _, _ := strings.Cut(line, " @")
 			got = append(got, series)
 		}
 		want := []string{
-			"piecebench_run_info{backend=kernel,kernel=6.1,piecebench=1,run=x,runtime=native} 1",
+			"piecebench_run_info{backend=kernel,kernel=6.1,piecebench=1,revision=abc,run=x,runtime=native,settings=CONNECTIONS=new WARMUP=2s} 1",
+			"piecebench_run_started_timestamp_seconds{run=x} 1e+09",
+			"piecebench_run_planned_cells{run=x} 24",
+			"piecebench_run_left_seconds{run=x} 90",
 			"piecebench_link_ceiling_bits_per_second{link=1gbit/40ms,run=x} 9.55e+08",
 			"piecebench_link_rtt_seconds{link=1gbit/40ms,run=x} 0.0402",
 		}
@@ -214,7 +219,7 @@ func TestLinksAndTheRunAreSentWithEveryPush(t *testing.T) {
 
 func TestWithoutPrometheusNothingIsSentAndNothingSaid(t *testing.T) {
 	p, said := pusher(t, "")
-	if p.Push(&result.Run{}) || len(*said) != 0 {
+	if p.Push(&result.Run{}, 0) || len(*said) != 0 {
 		t.Errorf("said %q", *said)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	prompb "buf.build/gen/go/prometheus/prometheus/protocolbuffers/go"
@@ -66,14 +67,16 @@ func ofCell(run string, c result.Cell) []*prompb.TimeSeries {
 }
 
 // ofRun returns the series that describe a run and its calibrated links, as of now. They are sent
-// again before each cell.
-func ofRun(run *result.Run, now time.Time) []*prompb.TimeSeries {
+// again before each cell, with what the sweep takes from then on.
+func ofRun(run *result.Run, now time.Time, left time.Duration) []*prompb.TimeSeries {
 	info := map[string]string{
 		"run":        run.ID,
 		"piecebench": run.Piecebench,
 		"runtime":    run.Settings["RUNTIME"],
 		"kernel":     run.Fingerprint["kernel"],
 		"cpus":       run.Fingerprint["cpus"],
+		"revision":   run.Fingerprint["revision"],
+		"settings":   settingsOf(run),
 		"congestion": cmp.Or(run.Fingerprint["congestion control of the servers"], run.Fingerprint["net.ipv4.tcp_congestion_control"]),
 	}
 	for _, c := range run.Calibrations {
@@ -84,6 +87,13 @@ func ofRun(run *result.Run, now time.Time) []*prompb.TimeSeries {
 	b := batch{prefix: "piecebench_run_", at: now, labels: info}
 	b.add("info", 1)
 	all := b.series
+	progress := batch{prefix: "piecebench_run_", at: now, labels: map[string]string{"run": run.ID}}
+	progress.add("started_timestamp_seconds", seconds(run.Started))
+	progress.add("planned_cells", float64(run.Planned))
+	if left > 0 {
+		progress.add("left_seconds", left.Seconds())
+	}
+	all = append(all, progress.series...)
 	for _, c := range run.Calibrations {
 		b := batch{prefix: "piecebench_link_", at: now, labels: map[string]string{"run": run.ID, "link": c.Link}}
 		b.add("ceiling_bits_per_second", float64(c.CeilingBits))
@@ -91,6 +101,18 @@ func ofRun(run *result.Run, now time.Time) []*prompb.TimeSeries {
 		all = append(all, b.series...)
 	}
 	return all
+}
+
+// settingsOf returns the settings by which two runs differ beside their cells' own labels,
+// as NAME=VALUE in the order of their names. Those that are empty are left out.
+func settingsOf(run *result.Run) string {
+	var of []string
+	for _, name := range []string{"CACHE", "CONNECTIONS", "DURATION", "PIECES", "PIECE_SIZE", "PROFILE", "REPEAT", "REQUESTS", "SEED", "WARMUP"} {
+		if value := run.Settings[name]; value != "" {
+			of = append(of, name+"="+value)
+		}
+	}
+	return strings.Join(of, " ")
 }
 
 // batch collects series with the same prefix, labels and time.

@@ -68,6 +68,7 @@ func benchCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		j.LabGoes = true
 		ctx, stop := ending.Context(cmd.Context())
 		defer stop()
 		if err := makeDataset(ctx, full.Data, s); err != nil {

@@ -31,6 +31,7 @@ type job struct {
 	Manifest string
 	Out      string // the run's folder
 	Resume   bool   // Out holds a run that is to be completed
+	LabGoes  bool   // the lab is removed after the run
 }
 
 // newJob names the run's folder: the one that is resumed, the one that is given,
@@ -49,7 +50,7 @@ func newJob(s settings.Settings, manifest, out string) (job, error) {
 		}
 		out = filepath.Join(defaultResults, result.NewID(time.Now(), host))
 	}
-	return job{s, manifest, out, resume != ""}, nil
+	return job{Settings: s, Manifest: manifest, Out: out, Resume: resume != ""}, nil
 }
 
 // run carries out the sweep, and prints its summary and the report's path.
@@ -77,6 +78,7 @@ func (j job) run(ctx context.Context) error {
 		ServerLog:  os.Getenv("LAB_LOGS"),
 		Prometheus: os.Getenv("PROMETHEUS_URL"),
 		Grafana:    os.Getenv("GRAFANA_URL"),
+		LabGoes:    j.LabGoes,
 		Progress:   os.Stderr,
 		Report:     export.Write,
 	})

@@ -226,21 +226,22 @@ func TestAPrometheusThatFailsCostsAWarningAndNothingElse(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		name string
-		make func(*testing.T) string // returns its URL
-		says string
+		name  string
+		make  func(*testing.T) string // returns its URL
+		says  string
+		links int // printed: one where a push was taken, none after one that was not
 	}{
-		{"refuses connections", func(t *testing.T) string { return fmt.Sprintf("http://127.0.0.1:%d", labtest.FreePort(t)) }, "refused"},
-		{"answers 500", answer(http.StatusInternalServerError), "500"},
-		{"takes no remote write", answer(http.StatusNotFound), "--web.enable-remote-write-receiver"},
-		{"never answers", func(t *testing.T) string { return blackHole(t, 0) }, "exceeded"},
-		{"stops answering while a cell runs", func(t *testing.T) string { return blackHole(t, 2) }, "exceeded"},
+		{"refuses connections", func(t *testing.T) string { return fmt.Sprintf("http://127.0.0.1:%d", labtest.FreePort(t)) }, "refused", 0},
+		{"answers 500", answer(http.StatusInternalServerError), "500", 0},
+		{"takes no remote write", answer(http.StatusNotFound), "--web.enable-remote-write-receiver", 0},
+		{"never answers", func(t *testing.T) string { return blackHole(t, 0) }, "exceeded", 0},
+		{"stops answering while a cell runs", func(t *testing.T) string { return blackHole(t, 2) }, "exceeded", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "run")
 			cmd := p.command("run", "--targets", "mine="+own, "--links", "none", "--modes", "1MiB", "--concurrency", "2,3",
 				"--duration", "2s", "--warmup", "500ms", "--manifest", data, "--out", out)
-			cmd.Env = append(cmd.Env, "PROMETHEUS_URL="+c.make(t))
+			cmd.Env = append(cmd.Env, "PROMETHEUS_URL="+c.make(t), "GRAFANA_URL=http://127.0.0.1:3000")
 			printed, err := cmd.CombinedOutput()
 			ended := time.Now()
 			if err != nil {
@@ -248,6 +249,10 @@ func TestAPrometheusThatFailsCostsAWarningAndNothingElse(t *testing.T) {
 			}
 			if strings.Count(string(printed), "warning: ") != 1 || !strings.Contains(string(printed), c.says) {
 				t.Errorf("want one warning with %q:\n%s", c.says, printed)
+			}
+			// It would lead to a dashboard without data.
+			if links := strings.Count(string(printed), "dashboard: "); links != c.links {
+				t.Errorf("%d links to a dashboard, want %d:\n%s", links, c.links, printed)
 			}
 			cells := rows(t, filepath.Join(out, "cells.csv"))
 			if len(cells) != 2 {

@@ -1,0 +1,147 @@
+package main
+
+import "fmt"
+
+// compare is the dashboard that answers the project's question: what the gateway costs
+// against plain files.
+func compare() object {
+	const ofRun = `run="$run",link=~"$link",mode=~"$mode",`
+	ratios := ratio(goodput, ofRun)
+	each := func(m string) string { return cell("goodput_bits_per_second", m) }
+	repeated := each(ofRun+`target!="raw"`) + " / on (link, mode, concurrency, repetition) group_left () " + each(ofRun+`target="raw"`)
+	requests := func(outcome string) string { return "sum(" + cell("requests", ofCells+outcome) + ") or vector(0)" }
+	// k6's series end with their cell: "and" them, and nothing stands after it.
+	live := func(metric string) string { return metric + "{" + ofCells + "}" }
+	waiting := func(q, name string) object {
+		return over("1s", "histogram_quantile("+q+", "+by("sum", "target", `rate(k6_http_req_waiting_seconds{`+ofCells+`,expected_response="true"}[$__rate_interval])`)+")", "{{target}} "+name)
+	}
+	received := by("sum", "%s", "deriv("+live("k6_data_received_total")+"[$__rate_interval]) and "+live("k6_data_received_total"))
+
+	heat := panel("heatmap", "Time to first byte, $target", "Requests that succeeded, by TTFB: native histogram, buckets at most 9 % wide. Slow requests that were cut are missing. All targets have the same axis, from 0.5 ms to 20 s.",
+		at(0, 39, 24, 9), object{"unit": "s", "noValue": "no request has ended yet", "custom": object{"scaleDistribution": object{"type": "linear"}, "hideFrom": object{"legend": false, "tooltip": false, "viz": false}}},
+		object{
+			"calculate": false, "cellGap": 0, "cellValues": object{"unit": "reqps"},
+			"color":     object{"mode": "scheme", "scheme": "Oranges", "scale": "exponential", "exponent": 0.5, "steps": 64, "reverse": false, "fill": "dark-orange"},
+			"exemplars": object{"color": "rgba(255,0,255,0.7)"}, "filterValues": object{"le": 1e-9}, "legend": object{"show": true},
+			"rowsFrame": object{"layout": "auto"}, "showValue": "never", "tooltip": object{"mode": "single", "yHistogram": false, "showColorScale": true},
+			"yAxis": object{"axisPlacement": "left", "reverse": false, "unit": "s", "min": 0.0005, "max": 20},
+		}, nil,
+		with(over("1s", `sum(rate(k6_http_req_waiting_seconds{`+ofCells+`,expected_response="true"}[$__rate_interval]))`, ""), object{"format": "heatmap"}))
+	heat["repeat"], heat["repeatDirection"], heat["maxPerRow"] = "target", "h", 4
+
+	finished := row("Finished cells, $link", 48)
+	finished["repeat"] = "link"
+	share := func(outcome, name string) string {
+		return inColumn(by("sum", "target, concurrency", cell("requests", ofCells+outcome))+" / "+by("sum", "target, concurrency", cell("requests", ofCells)), name)
+	}
+	mean := func(metric, matchers string) string {
+		return by("avg", "target, concurrency", cell(metric, ofCells+matchers))
+	}
+	quantile := func(q, name string) string {
+		of := `,quantile="` + q + `"`
+		return inColumn(mean("ttfb_seconds", of), "$1 "+name) + "\nor\n" +
+			inColumn(mean("ttfb_seconds", of)+" and on (target, concurrency) "+cell("ttfb_seconds", ofCells+of+`,bound="lower"`), "$1 "+name+" ≥")
+	}
+	ratioColours := steps("red", 0.9, "orange", 0.97, "green")
+
+	return dashboard("piecebench-compare",
+		"The piece gateway against nginx, which serves the same bytes as plain files, over an emulated link: live during a run, and from its finished cells afterwards.",
+		"now-30m", "5s", true,
+		append(list{ofRuns("run", "Run", "Runs in the time range, the newest first.", "", "")}, several("k6_data_received_total", "link", "mode", "target")...),
+		list{object{
+			"name": "Cells", "enable": false, "hide": false, "iconColor": "light-blue", "datasource": source, "useValueForTime": true,
+			"target":      object{"refId": "Anno", "expr": "1000 * " + cell("window_start_timestamp_seconds", ofCells), "interval": "10s"},
+			"titleFormat": "Window of {{target}}, {{mode}}, {{concurrency}} clients", "textFormat": "{{link}}, repetition {{repetition}}", "tagKeys": "target,link,mode",
+		}},
+		[]object{
+			figures("Gateway / raw", "Goodput as a share of raw's, by row: a link, a mode and a number of clients, mean of the repetitions. Rows that only one of the two has finished are not counted. A row that the link limits is near 100 % whatever the gateway costs: see \"limited by\" and the CPU in the table of cells.",
+				"no row yet", at(0, 0, 9, 6),
+				list{matching("/(median|worst)$/", unit("percentunit"), decimals(1), property("thresholds", ratioColours))},
+				last(by("quantile", "target", "0.5, "+ratios), "{{target}}, median"),
+				last(by("min", "target", ratios), "{{target}}, worst"),
+				last(by("count", "target", ratios), "{{target}}, rows")),
+			figures("Now", "The cell that runs, the number of cells of the whole sweep, and the time that the rest takes. A run is not alive between two cells, while a link is calibrated, or after its end.",
+				"no cell runs", at(9, 0, 15, 6), list{named("left", unit("s"), decimals(0))},
+				last(`0 * max by (target, link, mode, concurrency) (k6_vus{run="$run"}) + on () group_left () (1 + (count(last_over_time(piecebench_cell_goodput_bits_per_second{run="$run"}[1d])) or vector(0)))`,
+					"cell: {{target}}, {{mode}}, {{concurrency}} clients, {{link}}"),
+				last(`max(last_over_time(piecebench_run_planned_cells{run="$run"}[$__range]))`, "of"),
+				last(`clamp_min(max(piecebench_run_left_seconds{run="$run"} - (time() - timestamp(piecebench_run_left_seconds{run="$run"}))), 0) and on () k6_vus{run="$run"}`, "left")),
+			table("Gateway / raw by row", "One row for a link, a mode and a number of clients. Goodput: mean of the repetitions, and the lowest and highest ratio of one repetition, which are the same where there is one. TTFB p95 is left out where cut requests leave only a lower bound; above 100 % the target is slower.",
+				at(0, 6, 24, 8), "goodput", []string{"run"}, []column{
+					{name: "link", width: 140, label: "link"}, {name: "mode", width: 110, label: "mode"}, {name: "clients", width: 90, label: "concurrency"}, {name: "target", width: 120, label: "target"},
+					{name: "goodput", width: 130, expr: ratios, show: percent(1, ratioColours)},
+					{name: "lowest", width: 110, expr: by("min", "run, "+key, repeated), show: percent(1, steps("text"))},
+					{name: "highest", width: 110, expr: by("max", "run, "+key, repeated), show: percent(1, steps("text"))},
+					{name: "TTFB p95", width: 130, expr: ratio(exactTTFB, ofRun), show: percent(0, steps("green", 1.1, "orange", 1.5, "red"))},
+				}),
+			figures("Finished cells", "Sums over the finished cells of this run that are in the time range. Cut requests were still running at their window's end: neither success nor failure. The success rate is the lowest of any cell, ok / (ok + failed).",
+				"none yet", at(0, 14, 24, 4), list{
+					named("failed", property("thresholds", steps("text", 1, "red"))),
+					named("lowest success rate", unit("percentunit"), decimals(1), property("thresholds", success)),
+				},
+				last("count("+cell("goodput_bits_per_second", ofCells)+") or vector(0)", "cells"),
+				last(requests(`,outcome="ok"`), "ok"), last(requests(`,outcome!~"ok|cut"`), "failed"), last(requests(`,outcome="cut"`), "cut"),
+				last("min("+cell("success_ratio", ofCells)+")", "lowest success rate")),
+			row("While cells run", 18),
+			panel("state-timeline", "Cells", "The cell that runs: a line for each target and mode, and the number of clients in it. A gap is a calibration or the preparation of a cell.",
+				at(0, 19, 24, 6), object{"unit": "none", "noValue": "no cell ran in this time range", "color": object{"mode": "fixed"}, "custom": object{"lineWidth": 0, "fillOpacity": 70, "insertNulls": false, "spanNulls": false}},
+				with(curves, object{"mergeValues": true, "showValue": "auto", "alignValue": "center", "rowHeight": 0.9, "legend": object{"displayMode": "list", "placement": "bottom", "showLegend": false}, "tooltip": object{"mode": "single", "sort": "none"}}),
+				list{matching("/^raw/", colour("blue")), matching("/^gateway/", colour("orange"))},
+				over("1s", by("max", "target, mode", live("k6_vus_max")), "{{target}} {{mode}}")),
+			series("Received, and the link's ceiling", "What k6's sockets received. This includes HTTP heads, TLS, warm-up and failed requests, which goodput does not. The dashed line is the link's measured ceiling. The slope over 8 s (regression): the time of a push is not exact enough for the rate of less, which was up to 25 % above the ceiling.",
+				at(0, 25, 24, 7), lines("bps", object{"fillOpacity": 10}), append(targets[:len(targets):len(targets)], limit("/^ceiling/")),
+				over("2s", "8 * "+fmt.Sprintf(received, "target"), "{{target}}"),
+				over("2s", `max by (link) (last_over_time(piecebench_link_ceiling_bits_per_second{run="$run",link=~"$link"}[$__range])) and on (link) `+fmt.Sprintf(received, "link"), "ceiling {{link}}")),
+			series("Time to first byte", "Requests that succeeded, at the time they ended. Slow and cut requests are missing here, so an overloaded server looks better than it is. The finished cells below include cut requests; use their figures. From native histograms. Connecting and TLS are not included.",
+				at(0, 32, 12, 7), with(lines("s", object{"scaleDistribution": logarithmic}), object{"min": nil}), append(targets[:len(targets):len(targets)], matching("/ p95$/", dashed()), matching("/ p99$/", property("custom.lineStyle", object{"fill": "dot", "dash": list{2, 6}}))),
+				waiting("0.5", "p50"), waiting("0.95", "p95"), waiting("0.99", "p99")),
+			series("Requests by outcome", "Requests that ended, per second. Requests that are cut at the end of a window do not end: the finished cells count them. Outcomes other than ok are failures.",
+				at(12, 32, 12, 7), lines("reqps", object{"lineWidth": 0, "fillOpacity": 70, "drawStyle": "bars", "stacking": object{"mode": "normal", "group": "A"}}), outcomes(),
+				over("1s", by("sum", "target, outcome", "rate("+live("k6_http_reqs_total")+"[$__rate_interval])"), "{{target}} {{outcome}}")),
+			heat,
+			finished,
+			against("Goodput", "Payload bytes inside the measured window / window, of requests that succeeded or were cut without a fault; mean of the repetitions, against concurrent clients. The dashed line is the link's ceiling, measured before its cells.",
+				at(0, 49, 8, 9), object{"unit": "bps", "min": 0}, list{limit("/^ceiling/")},
+				orNothing(inColumn(mean("goodput_bits_per_second", ""), "$1")+"\nor\n"+
+					`label_replace(max by (concurrency) (0 * `+cell("goodput_bits_per_second", ofCells)+` + on (run, link) group_left () last_over_time(piecebench_link_ceiling_bits_per_second{run="$run",link=~"$link"}[$__range])), "series", "ceiling", "", "")`)),
+			against("Time to first byte", "Kaplan-Meier quantiles of the requests that started in the window, cut ones counted as longer; mean of the repetitions. A large dot (≥) is a lower bound: too many requests of a repetition were cut. Connecting and TLS are not included.",
+				at(8, 49, 8, 9), object{"unit": "s", "custom": object{"scaleDistribution": logarithmic}},
+				list{matching("/ p95$/", dashed()), matching("/ ≥$/", property("custom.drawStyle", "points"), property("custom.pointSize", 12))},
+				orNothing(quantile("0.5", "p50")+"\nor\n"+quantile("0.95", "p95"))),
+			against("Failed and cut", "Shares of all requests of the window: failed ones, and those still running at its end, which is normal if one request takes longer than the window.",
+				at(16, 49, 8, 9), object{"unit": "percentunit", "min": 0, "max": 1}, list{matching("/ cut$/", dashed())},
+				orNothing(share(`,outcome!~"ok|cut"`, "$1 failed")+"\nor\n"+share(`,outcome="cut"`, "$1 cut"))),
+			row("All finished cells", 58),
+			cells(repeated),
+		})
+}
+
+// cells is the table of a run's cells. The columns that decide come first.
+func cells(ratios string) object {
+	figure := func(metric, matchers string) string {
+		return by("sum", key+", repetition", cell(metric, ofCells+matchers))
+	}
+	return table("Cells of this run", "One row a cell, as in cells.csv. Ratio: goodput as a share of raw's in the same repetition. Quantiles that cut requests make unknowable: p50 is left out, p95 is a lower bound (marked >). CPU is seconds per GB (10^9 bytes); server memory is that of its processes, without the page cache. \"Limited by\" is empty where the figures do not show it.",
+		at(0, 59, 24, 12), "window from", nil, []column{
+			{name: "link", width: 120, label: "link"}, {name: "mode", width: 80, label: "mode"}, {name: "clients", width: 80, label: "concurrency"},
+			{name: "target", width: 90, label: "target"}, {name: "rep.", width: 60, label: "repetition"},
+			{name: "goodput", width: 120, expr: figure("goodput_bits_per_second", ""), show: []object{unit("bps")}},
+			{name: "ratio", width: 80, expr: by("sum", key+", repetition", ratios), show: []object{unit("percentunit"), decimals(1)}},
+			{name: "p95 is", width: 60, label: "bound", show: []object{property("custom.align", "right"),
+				property("mappings", list{object{"type": "value", "options": object{"exact": object{"text": "", "index": 0}, "lower": object{"text": ">", "index": 1}}}})}},
+			{name: "TTFB p95", width: 100, expr: by("sum", key+", repetition, bound", cell("ttfb_seconds", ofCells+`,quantile="0.95"`)), show: []object{unit("s")}},
+			{name: "limited by", width: 100, label: "by", expr: by("max", key+", repetition, by", cell("limited_by", ofCells)),
+				show: []object{property("mappings", list{object{"type": "value", "options": object{"unknown": object{"text": "", "index": 0}}}})}},
+			{name: "of the ceiling", width: 110, expr: figure("link_share_ratio", ""), show: []object{unit("percentunit"), decimals(1), property("min", 0), property("max", 1),
+				property("custom.cellOptions", object{"type": "gauge", "mode": "basic", "valueDisplayMode": "text"}), colour("text")}},
+			{name: "success rate", width: 110, expr: figure("success_ratio", ""), show: percent(1, success)},
+			{name: "ok", width: 80, expr: figure("requests", `,outcome="ok"`)},
+			{name: "failed", width: 80, expr: figure("requests", `,outcome!~"ok|cut"`), show: coloured(steps("text", 1, "red"))},
+			{name: "cut", width: 80, expr: figure("requests", `,outcome="cut"`)},
+			{name: "TTFB p50", width: 100, expr: figure("ttfb_seconds", `,quantile="0.5",bound="exact"`), show: []object{unit("s")}},
+			{name: "server CPU s/GB", width: 130, expr: figure("server_cpu_seconds_per_gigabyte", ""), show: []object{decimals(2)}},
+			{name: "k6 CPU s/GB", width: 110, expr: figure("generator_cpu_seconds_per_gigabyte", ""), show: []object{decimals(2)}},
+			{name: "server memory", width: 120, expr: figure("server_memory_bytes", ""), show: []object{unit("decbytes")}},
+			{name: "window from", width: 180, expr: "1000 * " + by("min", key+", repetition", cell("window_start_timestamp_seconds", ofCells)), show: []object{unit("dateTimeAsIso")}},
+		})
+}
