@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -125,19 +126,33 @@ func (c *checker) variable(v Variable, values map[string]string) error {
 // $__rate_interval four times that.
 const scrapeInterval = 2 * time.Second
 
-// query returns an error unless a query returns a number.
-func (c *checker) query(t Target, values map[string]string) error {
+// Result returns what a panel's query returns, over a time range and with the values of
+// the dashboard's variables.
+func Result(ctx context.Context, prometheusURL string, t Target, variables map[string]string, from, to time.Time) (model.Value, error) {
+	client, err := api.NewClient(api.Config{Address: prometheusURL})
+	if err != nil {
+		return nil, err
+	}
+	values := maps.Clone(variables)
+	values["__range"] = seconds(to.Sub(from))
+	c := checker{ctx: ctx, api: prometheus.NewAPI(client), from: from, to: to}
+	result, _, err := c.result(t, values)
+	return result, err
+}
+
+// result returns what a query returns, and the query.
+func (c *checker) result(t Target, values map[string]string) (model.Value, string, error) {
 	step := scrapeInterval
 	if t.Interval != "" {
 		var err error
 		if step, err = time.ParseDuration(t.Interval); err != nil {
-			return err
+			return nil, "", err
 		}
 	}
 	values["__interval"], values["__rate_interval"] = seconds(step), seconds(4*step)
 	expr, err := interpolate(t.Expr, values)
 	if err != nil {
-		return err
+		return nil, "", err
 	}
 	var result model.Value
 	if t.Instant {
@@ -145,6 +160,12 @@ func (c *checker) query(t Target, values map[string]string) error {
 	} else {
 		result, _, _, err = c.api.QueryRange(c.ctx, expr, prometheus.Range{Start: c.from, End: c.to.Add(time.Second), Step: step})
 	}
+	return result, expr, err
+}
+
+// query returns an error unless a query returns a number.
+func (c *checker) query(t Target, values map[string]string) error {
+	result, expr, err := c.result(t, values)
 	if err == nil && !hasNumber(result) {
 		err = errors.New("no data")
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -201,13 +202,20 @@ func TestLinksAndTheRunAreSentWithEveryPush(t *testing.T) {
 		var got []string
 		for _, line := range r.lines("piecebench_") {
 			series, _, _ := strings.Cut(line, " @")
+			if name, end, cut := strings.Cut(series, "expected_end_timestamp_seconds{run=x} "); cut {
+				at, err := strconv.ParseFloat(end, 64)
+				if left := at - float64(time.Now().Unix()); err != nil || left < 0 || left > 91 {
+					t.Errorf("the sweep ends in %v s, want 90 or, later, less", left)
+				}
+				series = name + "end"
+			}
 			got = append(got, series)
 		}
 		want := []string{
 			"piecebench_run_info{backend=kernel,kernel=6.1,piecebench=1,revision=abc,run=x,runtime=native,settings=CONNECTIONS=new WARMUP=2s} 1",
 			"piecebench_run_started_timestamp_seconds{run=x} 1e+09",
 			"piecebench_run_planned_cells{run=x} 24",
-			"piecebench_run_left_seconds{run=x} 90",
+			"piecebench_run_end",
 			"piecebench_link_ceiling_bits_per_second{link=1gbit/40ms,run=x} 9.55e+08",
 			"piecebench_link_rtt_seconds{link=1gbit/40ms,run=x} 0.0402",
 		}

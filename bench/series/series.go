@@ -67,7 +67,7 @@ func ofCell(run string, c result.Cell) []*prompb.TimeSeries {
 }
 
 // ofRun returns the series that describe a run and its calibrated links, as of now. They are sent
-// again before each cell, with what the sweep takes from then on.
+// again before each cell, with when the sweep ends, which takes left.
 func ofRun(run *result.Run, now time.Time, left time.Duration) []*prompb.TimeSeries {
 	info := map[string]string{
 		"run":        run.ID,
@@ -91,7 +91,7 @@ func ofRun(run *result.Run, now time.Time, left time.Duration) []*prompb.TimeSer
 	progress.add("started_timestamp_seconds", seconds(run.Started))
 	progress.add("planned_cells", float64(run.Planned))
 	if left > 0 {
-		progress.add("left_seconds", left.Seconds())
+		progress.add("expected_end_timestamp_seconds", seconds(now.Add(left)))
 	}
 	all = append(all, progress.series...)
 	for _, c := range run.Calibrations {

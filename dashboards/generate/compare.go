@@ -64,8 +64,8 @@ func compare() object {
 				"no cell runs", at(9, 0, 15, 6), list{named("left", unit("s"), decimals(0))},
 				last(`0 * max by (target, link, mode, concurrency) (k6_vus{run="$run"}) + on () group_left () (1 + (count(last_over_time(piecebench_cell_goodput_bits_per_second{run="$run"}[1d])) or vector(0)))`,
 					"cell: {{target}}, {{mode}}, {{concurrency}} clients, {{link}}"),
-				last(`max(last_over_time(piecebench_run_planned_cells{run="$run"}[$__range]))`, "of"),
-				last(`clamp_min(max(piecebench_run_left_seconds{run="$run"} - (time() - timestamp(piecebench_run_left_seconds{run="$run"}))), 0) and on () k6_vus{run="$run"}`, "left")),
+				last(`max(last_over_time(piecebench_run_planned_cells{run="$run"}[1d])) and on () k6_vus{run="$run"}`, "of"),
+				last(`clamp_min(max(last_over_time(piecebench_run_expected_end_timestamp_seconds{run="$run"}[1d])) - time(), 0) and on () k6_vus{run="$run"}`, "left")),
 			table("Gateway / raw by row", "One row for a link, a mode and a number of clients. Goodput: mean of the repetitions, and the lowest and highest ratio of one repetition, which are the same where there is one. TTFB p95 is left out where cut requests leave only a lower bound; above 100 % the target is slower.",
 				at(0, 6, 24, 8), "goodput", []string{"run"}, []column{
 					{name: "link", width: 140, label: "link"}, {name: "mode", width: 110, label: "mode"}, {name: "clients", width: 90, label: "concurrency"}, {name: "target", width: 120, label: "target"},
