@@ -13,12 +13,19 @@ import (
 // tools that it has linked in its cache: of all tests that ask, the first one
 // waits. The file is the cache's: copy it to change it.
 func Build(name string) (path string, err error) {
-	build := exec.Command("go", "tool", "-n", name)
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make does
-	build.Stderr = os.Stderr
-	out, err := build.Output()
-	if err != nil {
-		return "", fmt.Errorf("building %s: %w", name, err)
+	// Two that ask at once may get the answer "invalid binary cache entry".
+	for range 3 {
+		build := exec.Command("go", "tool", "-n", name)
+		build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make does
+		build.Stderr = os.Stderr
+		out, err := build.Output()
+		if err != nil {
+			return "", fmt.Errorf("building %s: %w", name, err)
+		}
+		path = strings.TrimSpace(string(out))
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
 	}
-	return strings.TrimSpace(string(out)), nil
+	return "", fmt.Errorf("building %s: go tool -n says %q, which is no file", name, path)
 }
