@@ -190,7 +190,7 @@ func TestEachFaultIsFoundAndNoOther(t *testing.T) {
 	wrong := stored{bytes.Clone(p.data), p.cid}
 	wrong.data[9000]++
 	other := stored{bytes.Repeat([]byte{1}, len(p.data)), p.cid}
-	tags := 0
+	tags, asked := 0, 0
 	var mu sync.Mutex
 
 	for name, c := range map[string]struct {
@@ -262,6 +262,14 @@ func TestEachFaultIsFoundAndNoOther(t *testing.T) {
 		"it redirects": {serve: instead(func(r *http.Request) bool { return r.URL.RawQuery == "" && p.isPiece(r) }, func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, r.URL.Path+"?token=hidden", http.StatusFound)
 		}), want: map[string]Verdict{"redirects": Warn}, seen: "?token=***"},
+		"429 now and then": {serve: instead(func(r *http.Request) bool {
+			mu.Lock()
+			defer mu.Unlock()
+			if !r.Close { // the load is another check
+				asked++
+			}
+			return asked%10 == 0 && !r.Close
+		}, status(429)), want: map[string]Verdict{"parallel": Warn}, seen: "of the requests that were sent one at a time got 429"},
 		"429 above 4 parallel requests": {serve: crowded(p, 4), want: map[string]Verdict{"parallel": Fail}, seen: "of 8 parallel requests failed, the first with status 429"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -78,7 +78,7 @@ func ttfb(cold bool) func(*session) outcome {
 		}
 		for range timings {
 			a := s.once(client, question{url: s.target.url(), header: map[string]string{"Range": fmt.Sprintf("bytes=0-%d", chunk-1)}})
-			if a.status == 0 || a.err != nil || a.times == nil {
+			if a.status == 0 || a.status >= 400 || a.err != nil {
 				return says(Warn, "%s", s.brief(a))
 			}
 			if !cold && !a.times.reused {
