@@ -53,6 +53,7 @@ func (q *VariableQuery) UnmarshalJSON(data []byte) error {
 type Annotation struct {
 	Name       string     `json:"name"`
 	BuiltIn    int        `json:"builtIn"`
+	Enable     bool       `json:"enable"`
 	Datasource Datasource `json:"datasource"`
 	Target     Target     `json:"target"`
 }

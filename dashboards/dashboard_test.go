@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"piecebench/dashboards"
+	"piecebench/records"
 )
 
 // drawn is what a person sees of a panel beyond its queries.
@@ -23,7 +24,8 @@ type drawn struct {
 	Description string `json:"description"`
 	FieldConfig struct {
 		Defaults struct {
-			Unit string `json:"unit"`
+			Unit    string `json:"unit"`
+			NoValue string `json:"noValue"`
 		} `json:"defaults"`
 		Overrides []struct {
 			Matcher    struct{ ID, Options string }
@@ -39,7 +41,8 @@ type drawn struct {
 			RenameByName map[string]string `json:"renameByName"`
 		} `json:"options"`
 	} `json:"transformations"`
-	Targets []query `json:"targets"`
+	Options map[string]any `json:"options"`
+	Targets []query        `json:"targets"`
 }
 
 type query struct {
@@ -275,6 +278,120 @@ func TestNoMeanLeavesOutItsBounds(t *testing.T) {
 		for _, found := range mean.FindAllStringSubmatch(text, -1) {
 			if found[1] != "exact" || found[2] == "" {
 				t.Errorf("a mean of some of the repetitions: %s", found[0])
+			}
+		}
+	})
+}
+
+// Each of these options, when it was another, hid or falsified what a panel shows.
+func TestOptionsThatMisledStayAsTheyAre(t *testing.T) {
+	each(t, func(t *testing.T, d dashboards.Dashboard, panels []drawn, _ string) {
+		for _, a := range d.Annotations.List {
+			if a.BuiltIn == 0 && a.Enable {
+				t.Errorf("annotation %s is on: from 24 cells on it hides the data", a.Name)
+			}
+		}
+		colours := map[string]string{} // of a name, on this dashboard
+		for _, p := range panels {
+			what := fmt.Sprintf("panel %d, %q", p.ID, p.Title)
+			if p.Type == "stat" && p.Options["wideLayout"] != false {
+				t.Errorf("%s has wideLayout: a name stands beside the next one's number", what)
+			}
+			if p.Type == "stat" && p.Options["textMode"] != "value_and_name" {
+				t.Errorf("%s: a single value loses its name", what)
+			}
+			if p.Type == "table" && p.FieldConfig.Defaults.NoValue != "-" {
+				t.Errorf("%s says %q in each cell without a value", what, p.FieldConfig.Defaults.NoValue)
+			}
+			if p.Type == "heatmap" {
+				axis, _ := p.Options["yAxis"].(map[string]any)
+				if axis["min"] == nil || axis["max"] == nil {
+					t.Errorf("%s: each target has an axis of its own", what)
+				}
+			}
+			if p.Type == "trend" || p.Type == "timeseries" {
+				widths := map[any]bool{}
+				for _, o := range p.FieldConfig.Overrides {
+					for _, property := range o.Properties {
+						if property.ID == "custom.lineWidth" && (strings.Contains(o.Matcher.Options, "raw") || strings.Contains(o.Matcher.Options, "gateway")) {
+							widths[property.Value] = true
+						}
+					}
+				}
+				if len(widths) == 1 {
+					t.Errorf("%s: of two equal curves one hides the other", what)
+				}
+			}
+			for _, o := range p.FieldConfig.Overrides {
+				for _, property := range o.Properties {
+					if property.ID != "color" || p.Type == "table" {
+						continue
+					}
+					colour := fmt.Sprint(property.Value)
+					if before, ok := colours[o.Matcher.Options]; ok && before != colour {
+						t.Errorf("%s: %s has colour %s, and elsewhere %s", what, o.Matcher.Options, colour, before)
+					}
+					colours[o.Matcher.Options] = colour
+				}
+			}
+		}
+	})
+}
+
+// Without a colour of its own, an outcome gets the next of Grafana's, of which the first
+// is green.
+func TestNoFailureComesOutGreen(t *testing.T) {
+	each(t, func(t *testing.T, _ dashboards.Dashboard, panels []drawn, _ string) {
+		for _, p := range panels {
+			if p.Title != "Requests by outcome" {
+				continue
+			}
+			for _, outcome := range records.Outcomes {
+				for _, target := range []string{"raw", "gateway"} {
+					colour := ""
+					for _, o := range p.FieldConfig.Overrides {
+						if regexp.MustCompile(strings.Trim(o.Matcher.Options, "/")).MatchString(target + " " + string(outcome)) {
+							colour = fmt.Sprint(o.Properties[0].Value)
+						}
+					}
+					if colour == "" || strings.Contains(colour, "green") || outcome != records.OK && strings.Contains(colour, "blue") {
+						t.Errorf("%s %s has colour %q", target, outcome, colour)
+					}
+				}
+			}
+		}
+	})
+}
+
+// A screen of 1280 pixels shows about 1240 of a table.
+func TestTheColumnsThatDecideFitOnAScreen(t *testing.T) {
+	decides := map[string][]string{
+		"Cells of this run":    {"goodput", "ratio", "TTFB p95", "limited by"},
+		"Gateway / raw by row": {"goodput", "lowest", "highest", "TTFB p95"},
+		"Runs":                 {"revision", "median", "worst", "settings", "cells"},
+		"Run against baseline": {"goodput, change", "TTFB p95, change", "goodput"},
+	}
+	each(t, func(t *testing.T, _ dashboards.Dashboard, panels []drawn, _ string) {
+		for _, p := range panels {
+			if p.Type != "table" {
+				continue
+			}
+			end, places := 0.0, map[string]float64{}
+			for _, o := range p.FieldConfig.Overrides { // in the order of the columns
+				for _, property := range o.Properties {
+					if property.ID == "custom.width" {
+						end += property.Value.(float64)
+						places[o.Matcher.Options] = end
+					}
+				}
+			}
+			if len(decides[p.Title]) == 0 {
+				t.Errorf("%q: which columns decide?", p.Title)
+			}
+			for _, name := range decides[p.Title] {
+				if end, ok := places[name]; !ok || end > 1240 {
+					t.Errorf("%q: column %q ends at %v pixels", p.Title, name, end)
+				}
 			}
 		}
 	})
