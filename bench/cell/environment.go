@@ -30,6 +30,7 @@ func (s Setup) environment(c plan.Cell, recordsPath, progress string) []string {
 		Tags: map[string]string{
 			"run": s.RunID, "target": c.Target.Name, "link": c.Link.String(), "mode": c.Mode.Name,
 			"concurrency": strconv.Itoa(c.Concurrency), "repetition": strconv.Itoa(c.Repetition),
+			"testid": s.RunID, // by which k6's published dashboards tell runs apart
 		},
 	}
 	if v.Requests > 0 {

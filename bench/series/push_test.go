@@ -195,7 +195,7 @@ func TestLinksAndTheRunAreSentWithEveryPush(t *testing.T) {
 	p, _ := pusher(t, r.URL)
 	run := &result.Run{ID: "x", Piecebench: "1", Started: time.Unix(1e9, 0), Planned: 24,
 		Fingerprint:  map[string]string{"kernel": "6.1", "revision": "abc"},
-		Settings:     map[string]string{"RUNTIME": "native", "WARMUP": "2s", "CONNECTIONS": "new", "PROFILE": ""},
+		Settings:     map[string]string{"RUNTIME": "native", "WARMUP": "2s", "CONNECTIONS": "fresh", "PROFILE": ""},
 		Calibrations: []result.Calibration{{Link: "1gbit/40ms", Backend: "kernel", CeilingBits: 955e6, IdleRTTMs: 40.2}}}
 	for range 2 {
 		p.Push(run, 90*time.Second)
@@ -212,7 +212,7 @@ func TestLinksAndTheRunAreSentWithEveryPush(t *testing.T) {
 			got = append(got, series)
 		}
 		want := []string{
-			"piecebench_run_info{backend=kernel,kernel=6.1,piecebench=1,revision=abc,run=x,runtime=native,settings=CONNECTIONS=new WARMUP=2s} 1",
+			"piecebench_run_info{backend=kernel,kernel=6.1,piecebench=1,revision=abc,run=x,runtime=native,settings=CONNECTIONS=fresh WARMUP=2s} 1",
 			"piecebench_run_started_timestamp_seconds{run=x} 1e+09",
 			"piecebench_run_planned_cells{run=x} 24",
 			"piecebench_run_end",

@@ -194,7 +194,7 @@ func TestASweepIsInPrometheus(t *testing.T) {
 	})
 	t.Run("labels are bounded", func(t *testing.T) {
 		got := api[[]string](t, s.Prometheus, "/api/v1/labels", url.Values{"match[]": {`{__name__=~"k6_.*"}`}})
-		want := []string{"__name__", "concurrency", "expected_response", "link", "mode", "outcome", "repetition", "run", "status", "target"}
+		want := []string{"__name__", "concurrency", "expected_response", "link", "mode", "outcome", "repetition", "run", "status", "target", "testid"}
 		if !slices.Equal(got, want) {
 			t.Errorf("labels of k6's series %v, want %v", got, want)
 		}
