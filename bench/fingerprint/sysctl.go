@@ -3,11 +3,11 @@ package fingerprint
 import "strings"
 
 // sysctls that change what a transfer gets, as far as a network namespace has
-// its own value or shows the host's. Those that the lab sets are among them.
+// its own value or shows the host's. Those that the lab sets in its namespaces are among
+// them. net.core.netdev_max_backlog is not: it changes when any lab goes up or down.
 var sysctls = []string{
 	"net.core.default_qdisc",
 	"net.core.netdev_budget",
-	"net.core.netdev_max_backlog",
 	"net.core.rmem_max",
 	"net.core.rps_default_mask",
 	"net.core.somaxconn",

@@ -61,7 +61,7 @@ func run(does string) error {
 	case Failing:
 		return fmt.Errorf("what went wrong")
 	case Silent:
-		select {}
+		hang()
 	}
 	file, err := os.Create(c.Progress)
 	if err != nil {
@@ -104,5 +104,10 @@ func run(does string) error {
 	if err := tell(); err != nil || does != Lingering {
 		return err
 	}
-	select {}
+	hang()
+	return nil
 }
+
+// hang waits to be killed. Without a timer the Go runtime would end the process, because
+// all its goroutines are asleep.
+func hang() { time.Sleep(time.Hour) }
