@@ -186,19 +186,35 @@ func TestTwoLabsCoexist(t *testing.T) {
 	}
 }
 
-func TestTheHostsPacketBacklogIsRaisedUntilTheLastLabIsDown(t *testing.T) {
-	cfg := config(t)
-	packetBacklog := func() string {
-		data, err := os.ReadFile("/proc/sys/net/core/netdev_max_backlog")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(data)
-	}
+// hostBacklog sets the host's packet backlog until the test's end, and returns what reads it.
+func hostBacklog(t *testing.T, value string) (read func() string) {
+	t.Helper()
 	if labs, err := lab.All(); err != nil || len(labs) > 0 {
 		t.Skipf("SKIPPED: other labs are up, which have raised it: %v, %v", labs, err)
 	}
-	before := packetBacklog()
+	const path = "/proc/sys/net/core/netdev_max_backlog"
+	set := func(value string) {
+		if err := os.WriteFile(path, []byte(value), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read = func() string {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(string(data))
+	}
+	before := read()
+	t.Cleanup(func() { set(before) })
+	set(value)
+	return read
+}
+
+func TestTheHostsPacketBacklogIsRaisedUntilTheLastLabIsDown(t *testing.T) {
+	cfg := config(t)
+	const before = "1000"
+	packetBacklog := hostBacklog(t, before)
 	a, b := labtest.New(t, "a"), labtest.New(t, "b")
 	up(t, a, cfg)
 	up(t, b, cfg)
@@ -214,6 +230,21 @@ func TestTheHostsPacketBacklogIsRaisedUntilTheLastLabIsDown(t *testing.T) {
 	}
 	if after := packetBacklog(); after != before {
 		t.Errorf("it is %q after the last lab, and was %q before", after, before)
+	}
+}
+
+func TestAHighPacketBacklogOfTheHostStays(t *testing.T) {
+	cfg := config(t)
+	const high = "200000"
+	packetBacklog := hostBacklog(t, high)
+	l := labtest.New(t, "a")
+	up(t, l, cfg)
+	with := packetBacklog()
+	if err := l.Down(); err != nil {
+		t.Fatal(err)
+	}
+	if after := packetBacklog(); with != high || after != high {
+		t.Errorf("it is %q with a lab and %q after it, want %q", with, after, high)
 	}
 }
 
