@@ -15,7 +15,7 @@ type Cell struct {
 	Manifest    string        `json:"manifest"`    // path of pieces.json
 	Length      int64         `json:"length"`      // bytes of a range; 0: whole pieces
 	Clients     uint64        `json:"clients"`     // their starts are spread over half the warm-up
-	Requests    int           `json:"requests"`    // of each client; 0: as many as fit into the window
+	Requests    int           `json:"requests"`    // of each client, or jobs where the workload has jobs; 0: as many as fit into the window
 	Warmup      time.Duration `json:"warmup_ns"`   // from the scenario's start to the window's
 	Duration    time.Duration `json:"duration_ns"` // of the window
 	Verify      float64       `json:"verify"`      // share of requests whose bytes are checked, 0 to 1
@@ -25,6 +25,12 @@ type Cell struct {
 	Stall       time.Duration `json:"stall_ns"`    // the longest without a byte; 0: no limit
 	RecordsPath string        `json:"records"`     // Parquet file to write; empty: none
 	Progress    string        `json:"progress"`    // file of JSON lines to write; empty: none
+	// What workloads with jobs need beside it.
+	Mode       string            `json:"mode"`       // the mode's name, which the script reads
+	Parameters map[string]string `json:"parameters"` // of the workload, which the script reads
+	ObjectURL  string            `json:"object_url"` // of an object that is not a piece, {object} in place of its name; empty: the server has none
+	JobsPath   string            `json:"jobs"`       // Parquet file to write; empty: none
+	Scratch    string            `json:"scratch"`    // folder that a script's stages may write to; empty: none
 	// Tags go on every metric of k6.
 	Tags map[string]string `json:"tags"`
 }

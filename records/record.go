@@ -19,7 +19,10 @@ const (
 	Corrupt Outcome = "corrupt" // a wrong byte
 )
 
-// Outcomes are all of them, in the order in which they are shown.
+// Failed is how a job ended of which a request or a stage failed. Requests say how.
+const Failed Outcome = "failed"
+
+// Outcomes are all those of requests, in the order in which they are shown.
 var Outcomes = []Outcome{OK, Cut, Connect, Reset, Timeout, Stalled, Status, Range, Short, Corrupt}
 
 // Request is one request. Times are nanoseconds; a phase that did not happen is
@@ -47,7 +50,9 @@ type Request struct {
 	RedirectNs  int64   `parquet:"redirect_ns"` // start to the last hop's; 0 if not redirected
 	// VerifiedBytes is how many body bytes were compared with the piece's, and
 	// right. Of a request that is ok it is 0, or all of them.
-	VerifiedBytes int64 `parquet:"verified_bytes"`
+	VerifiedBytes int64  `parquet:"verified_bytes"`
+	Job           int64  `parquet:"job"`         // number of the job that the request belongs to; 0: none
+	Object        string `parquet:"object,dict"` // name of the object, where no piece was asked for
 }
 
 // Keys of the Parquet file's key-value metadata: the measured window, as
