@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"piecebench/internal/progress"
 	"piecebench/piece"
 	"piecebench/piece/commp"
 	"piecebench/piece/fr32"
@@ -122,7 +123,7 @@ func Verify(ctx context.Context, dir string, log io.Writer) (*piece.Manifest, []
 		whole = append(whole, f)
 	}
 	faults = append(faults, checkList(dir, m)...)
-	add, done := progress(log, "verifying "+dir, total)
+	add, done := progress.Print(log, "verifying "+dir, total)
 	defer done()
 	more, err := checkFiles(ctx, dir, m, whole, add)
 	return m, append(faults, more...), err

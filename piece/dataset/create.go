@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/renameio/v2"
 
+	"piecebench/internal/progress"
 	"piecebench/internal/wholefile"
 	"piecebench/piece"
 	"piecebench/piece/payload"
@@ -138,7 +139,7 @@ func write(ctx context.Context, dir string, m *piece.Manifest, wanted func(file 
 			total += p.PayloadSize
 		}
 	}
-	add, done := progress(log, "making "+dir, total)
+	add, done := progress.Print(log, "making "+dir, total)
 	defer done()
 
 	// Pieces of several parts use all cores each; small ones run side by side.

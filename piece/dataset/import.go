@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"piecebench/internal/progress"
 	"piecebench/piece"
 	"piecebench/piece/piececid"
 )
@@ -43,7 +44,7 @@ func Import(ctx context.Context, dir string, names []string, log io.Writer) (m *
 	if err != nil {
 		return nil, err
 	}
-	add, done := progress(log, "importing into "+dir, total)
+	add, done := progress.Print(log, "importing into "+dir, total)
 	defer done()
 	byCID := make(map[string]string)
 	for i := range m.Pieces {

@@ -1,4 +1,5 @@
-package dataset
+// Package progress prints how far a long piece of work is.
+package progress
 
 import (
 	"fmt"
@@ -14,9 +15,9 @@ import (
 // plainEvery is how often progress is printed without a terminal.
 const plainEvery = 5 * time.Second
 
-// progress prints to w how much of total bytes is done: a bar on a terminal, else
+// Print prints to w how much of total bytes is done: a bar on a terminal, else
 // a line from time to time. add is safe for concurrent use.
-func progress(w io.Writer, what string, total int64) (add func(int64), done func()) {
+func Print(w io.Writer, what string, total int64) (add func(int64), done func()) {
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		bar := progressbar.NewOptions64(total,
 			progressbar.OptionSetWriter(w),
