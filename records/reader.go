@@ -14,34 +14,63 @@ import (
 // batchRows is how many rows are in memory at once when reading.
 const batchRows = 1024
 
-// Reader reads the records of one cell.
-type Reader struct {
+// Reader reads the requests of one cell.
+type Reader struct{ complete }
+
+// Open opens the complete file of requests at path. The error is fs.ErrNotExist if there
+// is none, as after a kill.
+func Open(path string) (*Reader, error) {
+	f, err := open(path)
+	if err != nil {
+		return nil, err
+	}
+	return &Reader{f}, nil
+}
+
+// Jobs reads the jobs of one cell.
+type Jobs struct{ complete }
+
+// OpenJobs opens the complete file of jobs at path. Its errors are those of Open.
+func OpenJobs(path string) (*Jobs, error) {
+	f, err := open(path)
+	if err != nil {
+		return nil, err
+	}
+	return &Jobs{f}, nil
+}
+
+// complete is a file of records that a Writer has closed.
+type complete struct {
 	path   string
 	window Window
 }
 
-// Open opens the complete records file at path. The error is fs.ErrNotExist if there is
-// none, as after a kill.
-func Open(path string) (*Reader, error) {
+func open(path string) (complete, error) {
+	c := complete{path: path}
 	f, pf, err := openParquet(path)
+	if err == nil {
+		defer f.Close()
+		c.window, err = readWindow(pf)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("records %s: %w", path, err)
+		return c, fmt.Errorf("records %s: %w", path, err)
 	}
-	defer f.Close()
-	r := &Reader{path: path}
-	if r.window, err = readWindow(pf); err != nil {
-		return nil, fmt.Errorf("records %s: %w", path, err)
-	}
-	return r, nil
+	return c, nil
 }
 
 // Window returns the measured window.
-func (r *Reader) Window() Window { return r.window }
+func (c complete) Window() Window { return c.window }
 
 // Rows reads all rows, in the order in which the requests ended. It stops at the first
 // error. It may be called again.
 func (r *Reader) Rows() iter.Seq2[Request, error] {
 	return rows(r.path, func(row *Request) Request { return *row })
+}
+
+// Rows reads all rows, in the order in which the jobs ended. It stops at the first error.
+// It may be called again.
+func (r *Jobs) Rows() iter.Seq2[Job, error] {
+	return rows(r.path, func(row *Job) Job { return *row })
 }
 
 // timing is the columns that Timings reads.
@@ -64,10 +93,13 @@ func (r *Reader) Timings() iter.Seq2[Request, error] {
 	})
 }
 
-// rows reads the columns that T has.
-func rows[T any](path string, request func(*T) Request) iter.Seq2[Request, error] {
-	return func(yield func(Request, error) bool) {
-		fail := func(err error) { yield(Request{}, fmt.Errorf("records %s: %w", path, err)) }
+// rows reads the columns that T has. A column that the file does not have is zero.
+func rows[T, Row any](path string, row func(*T) Row) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		fail := func(err error) {
+			var none Row
+			yield(none, fmt.Errorf("records %s: %w", path, err))
+		}
 		f, pf, err := openParquet(path)
 		if err != nil {
 			fail(err)
@@ -80,7 +112,7 @@ func rows[T any](path string, request func(*T) Request) iter.Seq2[Request, error
 		for {
 			n, err := pr.Read(batch)
 			for i := range batch[:n] {
-				if !yield(request(&batch[i]), nil) {
+				if !yield(row(&batch[i]), nil) {
 					return
 				}
 			}

@@ -1,5 +1,5 @@
-// Package records defines the per-request record that the retrieval extension
-// writes and every report is made from, one row per request.
+// Package records defines what the retrieval extension writes and every report is made
+// from: one row per request, and one per job where the workload has jobs.
 package records
 
 // Outcome says how one request ended.

@@ -26,6 +26,7 @@ func sample(n int) []Request {
 			Bytes: 6 * k, WindowBytes: 7 * k, Piece: fmt.Sprintf("baga%d", i%3), Offset: 8 * k, Length: 9 * k,
 			Status: int32(200 + i%300), Outcome: OK, Error: fmt.Sprintf("error %d", i%5),
 			Verified: i%2 == 0, Reused: i%3 == 0, Redirects: int32(i % 4), Client: int32(i % 1000), HTTP: "HTTP/1.1", RedirectNs: 10 * k,
+			VerifiedBytes: 11 * k, Job: 12 * k, Object: fmt.Sprintf("object %d", i%7),
 		}
 	}
 	return rows
@@ -51,7 +52,7 @@ func readAll(t *testing.T, path string) []Request {
 }
 
 // write adds rows in flushes of batch rows.
-func write(t *testing.T, w *Writer, rows []Request, batch int) {
+func write(t *testing.T, w *Writer[Request], rows []Request, batch int) {
 	t.Helper()
 	for i := range rows {
 		w.Add(&rows[i])

@@ -31,22 +31,32 @@ const OtherError = "another error, not kept: there were 1000 different ones befo
 // Window is the measured window, in Unix nanoseconds.
 type Window struct{ StartNs, EndNs int64 }
 
-// Writer writes the records of one cell. Row groups go to path.unfinished while the
-// cell runs. Close completes the file and renames it to path. After an error or a kill
-// the unfinished file stays.
-type Writer struct {
+// Writer writes the records of one cell, of its requests or of its jobs. Row groups go to
+// path.unfinished while the cell runs. Close completes the file and renames it to path.
+// After an error or a kill the unfinished file stays.
+type Writer[Row Request | Job] struct {
 	path    string
 	file    *os.File
-	parquet *parquet.GenericWriter[Request]
+	parquet *parquet.GenericWriter[Row]
+	text    func(*Row) *string // the row's error
 
 	mu    sync.Mutex
-	rows  []Request // added since the last flush
-	spare []Request
+	rows  []Row // added since the last flush
+	spare []Row
 	seen  map[string]bool // error texts
 }
 
-// Create begins the records file that will be path. See CheckFree.
-func Create(path string) (*Writer, error) {
+// Create begins the file of requests that will be path. See CheckFree.
+func Create(path string) (*Writer[Request], error) {
+	return create(path, func(r *Request) *string { return &r.Error })
+}
+
+// CreateJobs begins the file of jobs that will be path. See CheckFree.
+func CreateJobs(path string) (*Writer[Job], error) {
+	return create(path, func(j *Job) *string { return &j.Error })
+}
+
+func create[Row Request | Job](path string, text func(*Row) *string) (*Writer[Row], error) {
 	if err := CheckFree(path); err != nil {
 		return nil, err
 	}
@@ -54,8 +64,8 @@ func Create(path string) (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("records: %w", err)
 	}
-	pw := parquet.NewGenericWriter[Request](f, parquet.Compression(&parquet.Snappy), parquet.MaxRowsPerRowGroup(groupRows))
-	return &Writer{path: path, file: f, parquet: pw, seen: make(map[string]bool)}, nil
+	pw := parquet.NewGenericWriter[Row](f, parquet.Compression(&parquet.Snappy), parquet.MaxRowsPerRowGroup(groupRows))
+	return &Writer[Row]{path: path, file: f, parquet: pw, text: text, seen: make(map[string]bool)}, nil
 }
 
 // CheckFree returns an error if there is a file at path, or an unfinished one beside
@@ -72,17 +82,18 @@ func CheckFree(path string) error {
 }
 
 // Add keeps r for the next Flush. It may be called concurrently, and waits for no disk.
-func (w *Writer) Add(r *Request) {
+// What r points to must not change afterwards.
+func (w *Writer[Row]) Add(r *Row) {
 	w.mu.Lock()
 	w.rows = append(w.rows, *r)
-	if r.Error != "" {
-		w.rows[len(w.rows)-1].Error = w.known(r.Error)
+	if text := w.text(&w.rows[len(w.rows)-1]); *text != "" {
+		*text = w.known(*text)
 	}
 	w.mu.Unlock()
 }
 
 // known returns an error text as it is kept.
-func (w *Writer) known(text string) string {
+func (w *Writer[Row]) known(text string) string {
 	if !w.seen[text] {
 		if len(w.seen) == maxErrors {
 			return OtherError
@@ -94,7 +105,7 @@ func (w *Writer) known(text string) string {
 
 // Flush encodes the rows that were added since the last Flush. Each full row group is
 // written when the row after it comes. Flush and Close must not run concurrently.
-func (w *Writer) Flush() error {
+func (w *Writer[Row]) Flush() error {
 	w.mu.Lock()
 	rows := w.rows
 	w.rows = w.spare[:0]
@@ -106,7 +117,7 @@ func (w *Writer) Flush() error {
 
 // Close writes the remaining rows and the window, and gives the file its name. After it
 // the file is on the disk.
-func (w *Writer) Close(win Window) error {
+func (w *Writer[Row]) Close(win Window) error {
 	defer w.file.Close()
 	if err := w.Flush(); err != nil {
 		return err
@@ -122,7 +133,7 @@ func (w *Writer) Close(win Window) error {
 	return w.wrap(wholefile.Rename(w.path+unfinishedSuffix, w.path))
 }
 
-func (w *Writer) wrap(err error) error {
+func (w *Writer[Row]) wrap(err error) error {
 	if err != nil {
 		return fmt.Errorf("records %s: %w", w.path, err)
 	}

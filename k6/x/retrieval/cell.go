@@ -42,9 +42,9 @@ type cell struct {
 	begin    sync.Once
 	started  time.Time // of the scenario, with the monotonic clock
 	window   records.Window
-	records  *records.Writer // nil without
-	progress *progressWriter // nil without
-	stop     chan struct{}   // ends the ticker, which closes stopped
+	records  *records.Writer[records.Request] // nil without
+	progress *progressWriter                  // nil without
+	stop     chan struct{}                    // ends the ticker, which closes stopped
 	stopped  chan struct{}
 	err      error // of starting
 	failure  atomic.Pointer[error]
