@@ -8,10 +8,11 @@ const (
 	// measured to grow to seconds (1000 flows at 10 Gbit/s on two cores).
 	shedAfter = 5 * time.Millisecond
 
-	// deferFor is how long a deferred acknowledgement waits for a later packet of its
-	// connection that repeats it. After that it is sent before what came later than
-	// it, so each connection is served in its turn, however late the line is. With the
-	// RTT of 40 ms it stays below the 200 ms after which TCP repeats what it sent.
+	// deferFor is how long a deferred acknowledgement waits, while others are due, for a
+	// later packet of its connection that repeats it. After that it is sent before what
+	// came later than it, so each connection is served in its turn, however late the line
+	// is. With the RTT of 40 ms it stays below the 200 ms after which TCP repeats what it
+	// sent.
 	deferFor = 50 * time.Millisecond
 
 	// maxACK is the longest acknowledgement: two headers with all their options.
@@ -20,7 +21,8 @@ const (
 
 // deferred holds, of each connection, at most one acknowledgement that was late. It
 // is left out when a later packet of the connection repeats it, as sch_cake's
-// ack-filter does (RFC 3449), and sent when none does within deferFor.
+// ack-filter does (RFC 3449), and sent when the line has nothing else to send, or when
+// none does within deferFor.
 type deferred struct {
 	of    map[connection]*waiting
 	queue []*waiting // in the order of their due times; what was repeated is empty

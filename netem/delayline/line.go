@@ -235,7 +235,7 @@ func (l *Line) write(s *state) (n int, all bool) {
 		if s.ring.count > 0 && l.deferFront(s, now) {
 			continue
 		}
-		due, deferred, ok := s.next()
+		due, deferred, ok := s.next(now)
 		switch {
 		case !ok || due > now:
 			return n, true
@@ -248,20 +248,14 @@ func (l *Line) write(s *state) (n int, all bool) {
 }
 
 // next returns when the next packet is to be sent, and that packet if it is a deferred
-// one.
-func (s *state) next() (due time.Duration, deferred *waiting, ok bool) {
+// one: it waited for deferFor, or nothing in the ring is due.
+func (s *state) next(now time.Duration) (due time.Duration, deferred *waiting, ok bool) {
 	if s.ring.count > 0 {
 		_, arrival, _ := s.ring.front()
 		due, ok = arrival+s.delay, true
 	}
-	if w := s.deferred.oldest(); w != nil {
-		until := w.due + deferFor
-		if s.stop {
-			until = w.due
-		}
-		if !ok || until < due {
-			return until, w, true
-		}
+	if w := s.deferred.oldest(); w != nil && (!ok || due > now || due > w.due+deferFor) {
+		return w.due, w, true
 	}
 	return due, nil, ok
 }
@@ -330,8 +324,9 @@ func nap() {
 func (l *Line) wait(s *state) error {
 	fds := [...]unix.PollFd{{Fd: int32(l.fd), Events: unix.POLLIN}, {Fd: int32(l.wake), Events: unix.POLLIN}}
 	var timeout *unix.Timespec
-	if due, _, ok := s.next(); ok {
-		t := unix.NsecToTimespec(int64(max(due-time.Since(s.start), 0)))
+	now := time.Since(s.start)
+	if due, _, ok := s.next(now); ok {
+		t := unix.NsecToTimespec(int64(max(due-now, 0)))
 		timeout = &t
 	}
 	if _, err := unix.Ppoll(fds[:], timeout, nil); err != nil && err != unix.EINTR {
