@@ -9,10 +9,13 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"piecebench/internal/testneeds"
 )
 
 // Other people's servers of files are right. nginx and the gateway are in the gateway's tests.
 func TestServersOfFilesHaveNoFault(t *testing.T) {
+	testneeds.Program(t, "caddy", "lighttpd")
 	for _, c := range []struct {
 		program, configuration string
 		arguments              []string
@@ -21,9 +24,6 @@ func TestServersOfFilesHaveNoFault(t *testing.T) {
 		{"lighttpd", "server.bind = \"127.0.0.1\"\nserver.port = %d\nserver.document-root = \"%s\"\n", []string{"-D", "-f"}},
 	} {
 		t.Run(c.program, func(t *testing.T) {
-			if _, err := exec.LookPath(c.program); err != nil {
-				t.Skipf("SKIPPED, NOT tested: there is no %s here; apt-get install %s", c.program, c.program)
-			}
 			p := newStored(t)
 			dir := t.TempDir()
 			l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -3,6 +3,7 @@ package scripts_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -75,5 +76,33 @@ func TestSetupKeepsThePolicyOfTheHost(t *testing.T) {
 		if !exists(policy) || h.read(policy) != strings.TrimSpace(own) {
 			t.Error("the host's own policy-rc.d is gone")
 		}
+	}
+}
+
+// A test that is skipped in continuous integration shows nothing.
+func TestSetupInstallsEveryProgramThatTestsNeed(t *testing.T) {
+	setup, err := os.ReadFile("../../scripts/setup")
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls, quoted := regexp.MustCompile(`testneeds\.Program\(t, ([^)]*)\)`), regexp.MustCompile(`"([^"]+)"`)
+	found := 0
+	err = filepath.WalkDir("../..", func(path string, _ os.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") {
+			return err
+		}
+		source, err := os.ReadFile(path)
+		for _, call := range calls.FindAllSubmatch(source, -1) {
+			for _, name := range quoted.FindAllSubmatch(call[1], -1) {
+				found++
+				if !strings.Contains(string(setup), string(name[1])+":") {
+					t.Errorf("%s needs %s, which scripts/setup does not install", path, name[1])
+				}
+			}
+		}
+		return err
+	})
+	if err != nil || found == 0 {
+		t.Error(found, err)
 	}
 }
