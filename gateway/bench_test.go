@@ -20,12 +20,12 @@ const window = time.Second
 // server is something to put load on, and what it delivered so far.
 type server struct {
 	name, address string
-	process       *fixture.Process // nil for nginx, which has several
-	rate, ttfb    float64          // summed over rounds
+	process       *process // nil for nginx, which has several
+	rate, ttfb    float64  // summed over rounds
 }
 
 // rounds puts load on all servers in turns: A B C C B A, and so on.
-func rounds(b *testing.B, load fixture.Load, servers []*server) {
+func rounds(b *testing.B, load load, servers []*server) {
 	turns := 0
 	for b.Loop() {
 		for i := range 2 * len(servers) {
@@ -48,7 +48,7 @@ func rounds(b *testing.B, load fixture.Load, servers []*server) {
 
 // reportRSS reports a gateway's peak memory, in MB, and holds it to its promise.
 func reportRSS(b *testing.B, s *server) {
-	rss := s.process.PeakRSS(b)
+	rss := s.process.peakRSS(b)
 	b.ReportMetric(float64(rss)/1e6, s.name+"-RSS-MB")
 	if rss > maxRSS {
 		b.Errorf("%s: %d MiB of memory, more than %d", s.name, rss>>20, maxRSS>>20)
@@ -64,9 +64,8 @@ func benchDataset(b *testing.B) fixture.Dataset {
 // its goodput and its TTFB over nginx's.
 func BenchmarkServe(b *testing.B) {
 	d := benchDataset(b)
-	bin := fixture.BuildGateway(b)
-	nginx := fixture.StartNginx(b, d)
-	for _, load := range []fixture.Load{
+	nginx := startNginx(b, d)
+	for _, load := range []load{
 		{Clients: 10, Range: 1 << 20},
 		{Clients: 10, Range: 100 << 20},
 		{Clients: 1000, Range: 1 << 20},
@@ -75,7 +74,7 @@ func BenchmarkServe(b *testing.B) {
 		b.Run(fmt.Sprintf("%dx%dMiB", load.Clients, load.Range>>20), func(b *testing.B) {
 			servers := []*server{{name: "nginx", address: nginx}}
 			for _, name := range []string{store.FlatName, store.UnsealedName} {
-				address, p := fixture.StartGatewayProcess(b, bin, d, "--store", name, "--access-log=false")
+				address, p := startGatewayProcess(b, d, "--store", name, "--access-log=false")
 				servers = append(servers, &server{name: name, address: address, process: p})
 			}
 			load.Pieces = d.Manifest.Pieces
@@ -94,16 +93,15 @@ func BenchmarkServe(b *testing.B) {
 // also has 1000 clients of 1 kB/s with what they get from one that has not.
 func BenchmarkAmongSlowReaders(b *testing.B) {
 	d := benchDataset(b)
-	bin := fixture.BuildGateway(b)
 	for _, name := range []string{store.FlatName, store.UnsealedName} {
 		b.Run(name, func(b *testing.B) {
 			var servers []*server
 			for _, readers := range []string{"without", "among"} {
-				address, p := fixture.StartGatewayProcess(b, bin, d, "--store", name, "--access-log=false")
+				address, p := startGatewayProcess(b, d, "--store", name, "--access-log=false")
 				servers = append(servers, &server{name: readers, address: address, process: p})
 			}
-			fixture.SlowReaders(b, servers[1].address, "/piece/"+d.Manifest.Pieces[0].CID, 1000)
-			rounds(b, fixture.Load{Clients: 10, Range: 10 << 20, Pieces: d.Manifest.Pieces}, servers)
+			slowReaders(b, servers[1].address, "/piece/"+d.Manifest.Pieces[0].CID, 1000)
+			rounds(b, load{Clients: 10, Range: 10 << 20, Pieces: d.Manifest.Pieces}, servers)
 			b.ReportMetric(0, "ns/op")
 			b.ReportMetric(servers[1].rate/servers[0].rate, "among/without")
 			reportRSS(b, servers[1])

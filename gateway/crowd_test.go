@@ -34,15 +34,15 @@ func TestFiveThousandClientsAtOnceAreAllServed(t *testing.T) {
 	}
 	d := fixture.NewDataset(t, 1<<23/128*127)
 	path := "/piece/" + d.Manifest.Pieces[0].CID
-	gateway, process := fixture.StartGatewayProcess(t, fixture.BuildGateway(t), d, "--access-log=false")
-	for name, address := range map[string]string{"gateway": gateway, "nginx": fixture.StartNginx(t, d)} {
+	gateway, process := startGatewayProcess(t, d, "--access-log=false")
+	for name, address := range map[string]string{"gateway": gateway, "nginx": startNginx(t, d)} {
 		t.Run(name, func(t *testing.T) {
 			// Nobody reads past the head, and no socket takes the whole range, so that
 			// all requests run until the test ends.
 			statuses := make([]int, clients)
 			var wg sync.WaitGroup
 			for i := range clients {
-				c := fixture.NewClient(t, address)
+				c := newClient(t, address)
 				wg.Go(func() {
 					c.Ask(path, "Range: bytes=0-6999999")
 					statuses[i] = c.Head().StatusCode
@@ -57,10 +57,10 @@ func TestFiveThousandClientsAtOnceAreAllServed(t *testing.T) {
 				t.Errorf("of %d requests at once by status: %v", clients, byStatus)
 			}
 			if name == "gateway" {
-				if n := fixture.Metric(t, address, "piece_gateway_requests_in_flight"); n != clients {
+				if n := metric(t, address, "piece_gateway_requests_in_flight"); n != clients {
 					t.Errorf("%.0f requests at once, want %d", n, clients)
 				}
-				t.Logf("peak memory of the gateway: %d MB", process.PeakRSS(t)/1e6)
+				t.Logf("peak memory of the gateway: %d MB", process.peakRSS(t)/1e6)
 			}
 		})
 	}

@@ -21,7 +21,7 @@ import (
 func both(t *testing.T, d fixture.Dataset, test func(t *testing.T, address string)) {
 	for _, name := range []string{store.UnsealedName, store.FlatName} {
 		t.Run(name, func(t *testing.T) {
-			test(t, fixture.StartGateway(t, d, func(c *gateway.Config) { c.Store = name }))
+			test(t, startGateway(t, d, func(c *gateway.Config) { c.Store = name }))
 		})
 	}
 }
@@ -30,9 +30,9 @@ func TestV1ServesThePieceV2ThePayload(t *testing.T) {
 	d := fixture.NewDataset(t, 10_000, 65, 127*8)
 	both(t, d, func(t *testing.T, address string) {
 		for _, p := range d.Manifest.Pieces {
-			piece := d.Bytes(t, p)
+			piece := d.Bytes(p)
 			for cid, want := range map[string][]byte{p.CID: piece, p.CIDv2: piece[:p.PayloadSize]} {
-				r := fixture.Get(t, address, "/piece/"+cid)
+				r := get(t, address, "/piece/"+cid)
 				if r.Status != 200 || r.Err != nil || !bytes.Equal(r.Body, want) {
 					t.Errorf("%s: %d, %d bytes of %d, %v; or wrong bytes", cid, r.Status, len(r.Body), len(want), r.Err)
 				}
@@ -50,7 +50,7 @@ func TestHeadersOfAPiece(t *testing.T) {
 	both(t, d, func(t *testing.T, address string) {
 		for _, method := range []string{"GET", "HEAD"} {
 			// Asked for gzip, too, a piece comes as it is.
-			r := fixture.Do(t, address, method, "/piece/"+cid, "Range: bytes=5-14", "Accept-Encoding: gzip")
+			r := do(t, address, method, "/piece/"+cid, "Range: bytes=5-14", "Accept-Encoding: gzip")
 			r.Header.Del("Date")
 			got := map[string]string{}
 			for name := range r.Header {
@@ -109,7 +109,7 @@ func TestRefusals(t *testing.T) {
 			{"GET", "/piece/" + p.CIDv2, "Range: bytes=1000-", 416, "1000"},
 			{"GET", "/piece/" + p.CID, `If-Match: "x"`, 412, p.CID},
 		} {
-			r := fixture.Do(t, address, c.method, c.path, c.header+"\r\nX: y")
+			r := do(t, address, c.method, c.path, c.header+"\r\nX: y")
 			line, rest, _ := strings.Cut(string(r.Body), "\n")
 			if r.Status != c.status || !strings.Contains(line, c.text) || rest != "" || !strings.HasPrefix(r.Header.Get("Content-Type"), "text/plain") {
 				t.Errorf("%s %.90s %q: %d %q; want %d and %q", c.method, c.path, c.header, r.Status, r.Body, c.status, c.text)
@@ -117,7 +117,7 @@ func TestRefusals(t *testing.T) {
 			if cache := r.Header.Get("Cache-Control"); cache != "no-store" {
 				t.Errorf("%s %.90s: Cache-Control %q", c.method, c.path, cache)
 			}
-			head := fixture.Do(t, address, "HEAD", c.path, c.header+"\r\nX: y")
+			head := do(t, address, "HEAD", c.path, c.header+"\r\nX: y")
 			if c.method == "GET" && (head.Status != c.status || len(head.Body) != 0) {
 				t.Errorf("HEAD %.90s: %d, %d bytes", c.path, head.Status, len(head.Body))
 			}
@@ -130,9 +130,9 @@ func TestRefusals(t *testing.T) {
 func TestConnectionIsReused(t *testing.T) {
 	d := fixture.NewDataset(t, 300_000)
 	p := d.Manifest.Pieces[0]
-	want := d.Bytes(t, p)
+	want := d.Bytes(p)
 	both(t, d, func(t *testing.T, address string) {
-		c := fixture.NewClient(t, address)
+		c := newClient(t, address)
 		for i := range 50 {
 			off := int64(i * 5000)
 			for _, request := range []struct {
@@ -153,7 +153,7 @@ func TestConnectionIsReused(t *testing.T) {
 				}
 			}
 		}
-		if n := fixture.Metric(t, address, connections); n != 2 {
+		if n := metric(t, address, connections); n != 2 {
 			t.Errorf("%v connections, want the client's and the scrape's", n)
 		}
 	})
@@ -163,9 +163,9 @@ func TestConnectionIsReused(t *testing.T) {
 func TestPipelining(t *testing.T) {
 	d := fixture.NewDataset(t, 1000)
 	p := d.Manifest.Pieces[0]
-	want := d.Bytes(t, p)
+	want := d.Bytes(p)
 	both(t, d, func(t *testing.T, address string) {
-		c := fixture.NewClient(t, address)
+		c := newClient(t, address)
 		const n = 20
 		for i := range n {
 			c.Ask("/piece/"+p.CID, fmt.Sprintf("Range: bytes=%d-", i*10))
@@ -182,12 +182,12 @@ func TestMetricsCountWhatHappened(t *testing.T) {
 	d := fixture.NewDataset(t, 1_000_000)
 	p := d.Manifest.Pieces[0]
 	both(t, d, func(t *testing.T, address string) {
-		fixture.Get(t, address, "/piece/"+p.CID, "Range: bytes=0-0")
-		fixture.Get(t, address, "/piece/"+p.CID, "Range: bytes=5-9,700000-700099")
-		fixture.Get(t, address, "/piece/"+p.CIDv2)
-		fixture.Do(t, address, "HEAD", "/piece/"+p.CID)
-		fixture.Do(t, address, "BREW", "/piece/"+p.CID)
-		fixture.Get(t, address, "/piece/x")
+		get(t, address, "/piece/"+p.CID, "Range: bytes=0-0")
+		get(t, address, "/piece/"+p.CID, "Range: bytes=5-9,700000-700099")
+		get(t, address, "/piece/"+p.CIDv2)
+		do(t, address, "HEAD", "/piece/"+p.CID)
+		do(t, address, "BREW", "/piece/"+p.CID)
+		get(t, address, "/piece/x")
 		for name, want := range map[string]float64{
 			`piece_gateway_requests_total{code="206",method="GET"}`:   2,
 			`piece_gateway_requests_total{code="200",method="GET"}`:   1,
@@ -203,10 +203,10 @@ func TestMetricsCountWhatHappened(t *testing.T) {
 			abortedByStore:                                            0,
 		} {
 			// A client has its last byte a moment before the server has counted.
-			fixture.Eventually(t, fmt.Sprintf("%s is %v", name, want), func() bool { return fixture.Metric(t, address, name) == want })
+			fixture.Eventually(t, fmt.Sprintf("%s is %v", name, want), func() bool { return metric(t, address, name) == want })
 		}
 		for _, name := range []string{"piece_gateway_store_read_seconds_count", "process_resident_memory_bytes", "process_open_fds"} {
-			if fixture.Metric(t, address, name) == 0 {
+			if metric(t, address, name) == 0 {
 				t.Errorf("%s is 0", name)
 			}
 		}
@@ -217,14 +217,14 @@ func TestAccessLog(t *testing.T) {
 	d := fixture.NewDataset(t, 1000)
 	path := "/piece/" + d.Manifest.Pieces[0].CID
 	for _, on := range []bool{true, false} {
-		g, log := fixture.ServeGateway(t, d, func(c *gateway.Config) { c.AccessLog = on })
+		g, log := serveGateway(t, d, func(c *gateway.Config) { c.AccessLog = on })
 		address := g.Addr().String()
 		mark := rand.Text()
-		fixture.Get(t, address, path, "Range: bytes=1-2,"+mark) // malformed
-		fixture.Get(t, address, path, "Range: bytes=1-3")
+		get(t, address, path, "Range: bytes=1-2,"+mark) // malformed
+		get(t, address, path, "Range: bytes=1-3")
 		// A client has its last byte a moment before the line is written.
 		fixture.Eventually(t, "both counted", func() bool {
-			return fixture.Metric(t, address, "piece_gateway_request_duration_seconds_count") == 2
+			return metric(t, address, "piece_gateway_request_duration_seconds_count") == 2
 		})
 		var requests []map[string]any
 		for line := range strings.Lines(log.String()) {

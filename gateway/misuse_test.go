@@ -23,14 +23,14 @@ const big = 15 << 20
 func TestClientThatStopsReadingIsReset(t *testing.T) {
 	d := fixture.NewDataset(t, big)
 	for _, name := range []string{store.UnsealedName, store.FlatName} {
-		address := fixture.StartGateway(t, d, func(c *gateway.Config) {
+		address := startGateway(t, d, func(c *gateway.Config) {
 			c.Store, c.ProgressTimeout = name, 300*time.Millisecond
 		})
-		c := fixture.NewClient(t, address)
+		c := newClient(t, address)
 		c.Ask("/piece/" + d.Manifest.Pieces[0].CID)
-		fixture.Eventually(t, "the client in flight", func() bool { return fixture.Metric(t, address, inFlight) == 1 })
-		fixture.Eventually(t, "the client dropped", func() bool { return fixture.Metric(t, address, inFlight) == 0 })
-		if n := fixture.Metric(t, address, abortedByClient); n != 1 {
+		fixture.Eventually(t, "the client in flight", func() bool { return metric(t, address, inFlight) == 1 })
+		fixture.Eventually(t, "the client dropped", func() bool { return metric(t, address, inFlight) == 0 })
+		if n := metric(t, address, abortedByClient); n != 1 {
 			t.Errorf("%s: %v responses aborted by clients, want 1", name, n)
 		}
 		if err := c.AwaitEnd(); !errors.Is(err, syscall.ECONNRESET) {
@@ -50,8 +50,8 @@ const (
 func TestSlowReaderIsServedToTheEnd(t *testing.T) {
 	d := fixture.NewDataset(t, big)
 	p := d.Manifest.Pieces[0]
-	address := fixture.StartGateway(t, d, func(c *gateway.Config) { c.ProgressTimeout = time.Second })
-	c := fixture.NewClient(t, address)
+	address := startGateway(t, d, func(c *gateway.Config) { c.ProgressTimeout = time.Second })
+	c := newClient(t, address)
 	c.Ask("/piece/" + p.CID)
 	body := c.Head().Body
 	var n int64
@@ -71,19 +71,19 @@ func TestSlowReaderIsServedToTheEnd(t *testing.T) {
 
 func TestClientThatVanishesIsDropped(t *testing.T) {
 	d := fixture.NewDataset(t, big)
-	address := fixture.StartGateway(t, d, func(c *gateway.Config) { c.ProgressTimeout = 300 * time.Millisecond })
-	c := fixture.NewClient(t, address)
+	address := startGateway(t, d, func(c *gateway.Config) { c.ProgressTimeout = 300 * time.Millisecond })
+	c := newClient(t, address)
 	c.Ask("/piece/" + d.Manifest.Pieces[0].CID)
 	c.Head()
 	c.Vanish()
-	fixture.Eventually(t, "the request ended", func() bool { return fixture.Metric(t, address, inFlight) == 0 })
-	fixture.Eventually(t, "only the scrape's connection left", func() bool { return fixture.Metric(t, address, connections) == 1 })
+	fixture.Eventually(t, "the request ended", func() bool { return metric(t, address, inFlight) == 0 })
+	fixture.Eventually(t, "only the scrape's connection left", func() bool { return metric(t, address, connections) == 1 })
 }
 
 func TestHeaderDribblerIsDropped(t *testing.T) {
 	d := fixture.NewDataset(t, 1000)
-	address := fixture.StartGateway(t, d, func(c *gateway.Config) { c.HeaderTimeout = 300 * time.Millisecond })
-	c := fixture.NewClient(t, address)
+	address := startGateway(t, d, func(c *gateway.Config) { c.HeaderTimeout = 300 * time.Millisecond })
+	c := newClient(t, address)
 	ended := make(chan struct{})
 	go func() { c.AwaitEnd(); close(ended) }()
 	c.Send("GET /piece/x HTTP/1.1\r\n")
@@ -101,9 +101,9 @@ func TestHeaderDribblerIsDropped(t *testing.T) {
 // it not waited for.
 func TestBodyDribblerIsDropped(t *testing.T) {
 	d := fixture.NewDataset(t, 1000)
-	address := fixture.StartGateway(t, d, func(c *gateway.Config) { c.HeaderTimeout = 300 * time.Millisecond })
+	address := startGateway(t, d, func(c *gateway.Config) { c.HeaderTimeout = 300 * time.Millisecond })
 	for _, kind := range []string{"Content-Length: 1000", "Transfer-Encoding: chunked"} {
-		c := fixture.NewClient(t, address)
+		c := newClient(t, address)
 		c.Ask("/piece/"+d.Manifest.Pieces[0].CID, kind)
 		resp := c.Head()
 		if resp.StatusCode != 200 || !resp.Close {
@@ -118,8 +118,8 @@ func TestBodyDribblerIsDropped(t *testing.T) {
 
 func TestIdleConnectionIsClosed(t *testing.T) {
 	d := fixture.NewDataset(t, 1000)
-	address := fixture.StartGateway(t, d, func(c *gateway.Config) { c.IdleTimeout = 100 * time.Millisecond })
-	c := fixture.NewClient(t, address)
+	address := startGateway(t, d, func(c *gateway.Config) { c.IdleTimeout = 100 * time.Millisecond })
+	c := newClient(t, address)
 	c.Ask("/healthz")
 	io.Copy(io.Discard, c.Head().Body)
 	if err := c.AwaitEnd(); err != nil {
@@ -137,22 +137,21 @@ func TestThousandStalledClients(t *testing.T) {
 	}
 	d := fixture.NewDataset(t, big)
 	p := d.Manifest.Pieces[0]
-	bin := fixture.BuildGateway(t)
 	for _, name := range []string{store.UnsealedName, store.FlatName} {
 		// Each by itself: twice as many full send buffers come to the limit of
 		// what the kernel has for TCP, and it resets connections.
 		t.Run(name, func(t *testing.T) {
-			address, process := fixture.StartGatewayProcess(t, bin, d, "--store", name, "--max-reads", "1", "--access-log=false")
+			address, process := startGatewayProcess(t, d, "--store", name, "--max-reads", "1", "--access-log=false")
 			for range stalled {
-				fixture.NewClient(t, address).Ask("/piece/" + p.CID)
+				newClient(t, address).Ask("/piece/" + p.CID)
 			}
-			fixture.Eventually(t, "all stalled clients in flight", func() bool { return fixture.Metric(t, address, inFlight) == stalled })
+			fixture.Eventually(t, "all stalled clients in flight", func() bool { return metric(t, address, inFlight) == stalled })
 			for range 10 {
-				if r := fixture.Get(t, address, "/piece/"+p.CID); r.Status != 200 || int64(len(r.Body)) != p.UnpaddedSize() || r.Err != nil {
+				if r := get(t, address, "/piece/"+p.CID); r.Status != 200 || int64(len(r.Body)) != p.UnpaddedSize() || r.Err != nil {
 					t.Fatalf("%d, %d bytes, %v", r.Status, len(r.Body), r.Err)
 				}
 			}
-			if rss := process.PeakRSS(t); rss > 256<<20 {
+			if rss := process.peakRSS(t); rss > 256<<20 {
 				t.Errorf("%d MiB of memory for %d clients, more than 256", rss>>20, stalled)
 			}
 		})
@@ -163,8 +162,8 @@ func TestThousandStalledClients(t *testing.T) {
 func TestConnectionChurnLeavesNothing(t *testing.T) {
 	d := fixture.NewDataset(t, big)
 	path := "/piece/" + d.Manifest.Pieces[0].CID
-	address := fixture.StartGateway(t, d, nil)
-	fixture.Get(t, address, "/healthz")
+	address := startGateway(t, d, nil)
+	get(t, address, "/healthz")
 	held := func() (goroutines, files int) {
 		entries, err := os.ReadDir("/proc/self/fd")
 		if err != nil {
@@ -174,7 +173,7 @@ func TestConnectionChurnLeavesNothing(t *testing.T) {
 	}
 	goroutines, files := held()
 	for i := range 600 {
-		c := fixture.NewClient(t, address)
+		c := newClient(t, address)
 		switch i % 6 {
 		case 0: // nothing sent
 		case 1:
@@ -198,7 +197,7 @@ func TestConnectionChurnLeavesNothing(t *testing.T) {
 		g, f := held()
 		return g <= goroutines && f <= files
 	})
-	if n := fixture.Metric(t, address, inFlight); n != 0 {
+	if n := metric(t, address, inFlight); n != 0 {
 		t.Errorf("%v requests still in flight", n)
 	}
 }
@@ -206,19 +205,19 @@ func TestConnectionChurnLeavesNothing(t *testing.T) {
 func TestTooManyRequestsAtOnce(t *testing.T) {
 	d := fixture.NewDataset(t, big)
 	path := "/piece/" + d.Manifest.Pieces[0].CID
-	address := fixture.StartGateway(t, d, func(c *gateway.Config) { c.MaxInFlight = 1 })
-	first := fixture.NewClient(t, address)
+	address := startGateway(t, d, func(c *gateway.Config) { c.MaxInFlight = 1 })
+	first := newClient(t, address)
 	first.Ask(path)
 	first.Head()
-	r := fixture.Get(t, address, path, "Range: bytes=0-0")
+	r := get(t, address, path, "Range: bytes=0-0")
 	if r.Status != 429 || r.Header.Get("Retry-After") == "" || strings.Count(string(r.Body), "\n") != 1 {
 		t.Errorf("%d, Retry-After %q, %q", r.Status, r.Header.Get("Retry-After"), r.Body)
 	}
-	if r := fixture.Get(t, address, "/healthz"); r.Status != 200 {
+	if r := get(t, address, "/healthz"); r.Status != 200 {
 		t.Errorf("/healthz under full load: %d", r.Status)
 	}
 	first.Close()
 	fixture.Eventually(t, "served again", func() bool {
-		return fixture.Get(t, address, path, "Range: bytes=0-0").Status == 206
+		return get(t, address, path, "Range: bytes=0-0").Status == 206
 	})
 }

@@ -41,14 +41,14 @@ func newOracle(tb testing.TB, payloadSizes ...int64) oracle {
 		// The payload alone, under a name that nginx takes for a piece's.
 		name := fmt.Sprintf("baga6ea4seaq%052d", i)
 		name = strings.NewReplacer("0", "a", "1", "b").Replace(name)
-		if err := os.WriteFile(filepath.Join(d.Dir, "flat", name), d.Bytes(tb, p)[:p.PayloadSize], 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(d.Dir, "flat", name), d.Bytes(p)[:p.PayloadSize], 0o644); err != nil {
 			tb.Fatal(err)
 		}
 		o.objects = append(o.objects, object{fmt.Sprintf("v2 of %d bytes", p.PayloadSize), "/piece/" + name, "/piece/" + p.CIDv2, p.PayloadSize})
 	}
-	o.nginx = fixture.StartNginx(tb, d)
+	o.nginx = startNginx(tb, d)
 	for _, name := range []string{store.FlatName, store.UnsealedName} {
-		o.gateways[name] = fixture.StartGateway(tb, d, func(c *gateway.Config) { c.Store = name })
+		o.gateways[name] = startGateway(tb, d, func(c *gateway.Config) { c.Store = name })
 	}
 	return o
 }
@@ -80,12 +80,12 @@ type reply struct {
 
 func answer(t *testing.T, address, method, path string, headers []string) reply {
 	t.Helper()
-	etag := fixture.Do(t, address, "HEAD", path).Header.Get("ETag")
+	etag := do(t, address, "HEAD", path).Header.Get("ETag")
 	headers = slices.Clone(headers)
 	for i := range headers {
 		headers[i] = strings.ReplaceAll(headers[i], "{etag}", etag)
 	}
-	r := fixture.Do(t, address, method, path, headers...)
+	r := do(t, address, method, path, headers...)
 	a := reply{Status: r.Status, Err: r.Err, Headers: map[string]string{"Content-Range": r.Header.Get("Content-Range")}}
 	if r.Status >= 400 {
 		return a
@@ -274,14 +274,14 @@ func TestDeliberateDifferences(t *testing.T) {
 			return own
 		}
 		status := func(address, path string) int {
-			head := fixture.Do(t, o.nginx, "HEAD", obj.nginx).Header
-			etag := fixture.Do(t, address, "HEAD", path).Header.Get("ETag")
+			head := do(t, o.nginx, "HEAD", obj.nginx).Header
+			etag := do(t, address, "HEAD", path).Header.Get("ETag")
 			r := strings.NewReplacer("{date}", head.Get(date), "{etag}", etag)
 			var headers []string
 			for _, h := range c.headers {
 				headers = append(headers, r.Replace(h))
 			}
-			return fixture.Do(t, address, c.method, path, headers...).Status
+			return do(t, address, c.method, path, headers...).Status
 		}
 		if got := status(o.nginx, path(obj.nginx)); got != c.nginx {
 			t.Errorf("%s: nginx answers %d, not %d", c.reason, got, c.nginx)
@@ -302,12 +302,12 @@ func TestLargeOddRangesAsNginx(t *testing.T) {
 	for _, obj := range o.objects {
 		for _, off := range []int64{0, 1, 63, 126, 127, 128, 4_097, 127*1024 - 1, 1_048_577, obj.size - length} {
 			header := fmt.Sprintf("Range: bytes=%d-%d", off, off+length-1)
-			want := fixture.Get(t, o.nginx, obj.nginx, header)
+			want := get(t, o.nginx, obj.nginx, header)
 			if want.Status != 206 || len(want.Body) != length {
 				t.Fatalf("nginx: %d, %d bytes", want.Status, len(want.Body))
 			}
 			for name, address := range o.gateways {
-				got := fixture.Get(t, address, obj.gateway, header)
+				got := get(t, address, obj.gateway, header)
 				if got.Status != 206 || got.Err != nil || !bytes.Equal(got.Body, want.Body) {
 					t.Errorf("%s, %s, %s: %d, %d bytes, %v; or wrong bytes", name, obj.name, header, got.Status, len(got.Body), got.Err)
 				}

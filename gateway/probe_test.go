@@ -14,9 +14,9 @@ import (
 // CID v2.
 func TestTheProbeFindsNoFault(t *testing.T) {
 	d := fixture.NewDataset(t, 127*8, 10_000, 3<<20)
-	addresses := map[string]string{"nginx": fixture.StartNginx(t, d)}
+	addresses := map[string]string{"nginx": startNginx(t, d)}
 	for _, name := range []string{store.FlatName, store.UnsealedName} {
-		addresses[name] = fixture.StartGateway(t, d, func(c *gateway.Config) { c.Store = name })
+		addresses[name] = startGateway(t, d, func(c *gateway.Config) { c.Store = name })
 	}
 	for name, address := range addresses {
 		for _, p := range d.Manifest.Pieces {

@@ -58,7 +58,7 @@ func socketPair(tb testing.TB) (socket int, peer *os.File) {
 func TestSendThroughSmallSocketBuffer(t *testing.T) {
 	d := fixture.NewDataset(t, 127*100, 500_000)
 	p := d.Manifest.Pieces[1] // not at the sector's start
-	want := d.Bytes(t, p)
+	want := d.Bytes(p)
 	for _, name := range names {
 		o := openPiece(t, name, d, p)
 		for _, r := range [][2]int64{{0, p.UnpaddedSize()}, {1, 400_001}, {127*1024 - 1, 2}, {p.UnpaddedSize() - 1, 1}} {
@@ -180,7 +180,7 @@ func file(name string, p piece.Piece) string {
 func FuzzReadAt(f *testing.F) {
 	d := fixture.NewDataset(f, 127*5, 3_000_000)
 	p := d.Manifest.Pieces[1]
-	want := d.Bytes(f, p)
+	want := d.Bytes(p)
 	unsealed := openPiece(f, store.UnsealedName, d, p)
 	f.Add(int64(0), int64(1))
 	f.Add(int64(126), int64(2))

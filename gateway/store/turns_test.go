@@ -121,7 +121,7 @@ func TestFirstBytesWaitForNoTransfer(t *testing.T) {
 func TestSendFromDisk(t *testing.T) {
 	d := fixture.NewDataset(t, 127*100, 2_000_000)
 	p := d.Manifest.Pieces[1]
-	want := d.Bytes(t, p)
+	want := d.Bytes(p)
 	for _, name := range names {
 		o := openPiece(t, name, d, p)
 		socket, peer := socketPair(t)

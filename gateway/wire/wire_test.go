@@ -72,7 +72,7 @@ func TestConnectionLimit(t *testing.T) {
 func TestSectionOverTCP(t *testing.T) {
 	d := fixture.NewDataset(t, 3<<20)
 	p := d.Manifest.Pieces[0]
-	want := d.Bytes(t, p)
+	want := d.Bytes(p)
 	for _, name := range []string{store.UnsealedName, store.FlatName} {
 		s, err := store.New(name, store.Config{Dir: d.Dir, Reads: 1, Observe: func(time.Duration) {}})
 		if err != nil {
