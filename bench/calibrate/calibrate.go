@@ -5,6 +5,7 @@ package calibrate
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/url"
 	"slices"
 	"time"
@@ -26,11 +27,16 @@ type Path struct {
 // look perfect with 8 flows and lose half its rate with 128.
 var streamCounts = []int{1, 8, 128}
 
-// Ramp times are left out of a measurement: slow start over 40 ms takes half a
-// second to fill 10 Gbit/s, and the losses that end it as long again.
-const (
-	unshapedRamp, unshapedWindow = 300 * time.Millisecond, time.Second
-	throughRamp, throughWindow   = 2 * time.Second, 2 * time.Second
+// phases are the times of a measurement: ramp is left out, window is measured.
+type phases struct{ ramp, window time.Duration }
+
+func (p phases) total() time.Duration { return p.ramp + p.window }
+
+// Slow start over 40 ms takes half a second to fill 10 Gbit/s, and the losses that end it
+// as long again. Tests shorten both.
+var (
+	unshaped = phases{ramp: 300 * time.Millisecond, window: time.Second}
+	through  = phases{ramp: 2 * time.Second, window: 2 * time.Second}
 )
 
 // The generator's ceiling is measured with so many clients, after a ramp, in so
@@ -44,13 +50,12 @@ const (
 // Duration returns how long Link and Again take together for a link, where
 // nothing needs to be measured more than once.
 func Duration(spec link.Spec) time.Duration {
-	through := throughRamp + throughWindow
-	return time.Duration(len(streamCounts))*(unshapedRamp+unshapedWindow+through) + (connects+1)*spec.Delay + through
+	return time.Duration(len(streamCounts))*(unshaped.total()+through.total()) + (connects+1)*spec.Delay + through.total()
 }
 
-// capacityAttempts is how often a capacity is measured while it falls short and
-// the CPUs do not explain it: a few flows that have just overrun the link's queue
-// take seconds to come back, and that is TCP's doing, not the link's.
+// capacityAttempts is how often a capacity is measured while it is not as it should be.
+// Too low: a few flows that have just overrun the link's queue take seconds to recover,
+// which is TCP's doing. Too high: a busy machine held packets back before the window.
 const capacityAttempts = 3
 
 // blobBytes is more than any stream can fetch during a measurement.
@@ -70,35 +75,16 @@ func Link(ctx context.Context, path Path, spec link.Spec, progress func(step str
 	if err != nil {
 		return c, err
 	}
-	blob := path.Shaped + client.BlobPath(blobBytes)
-	// enough ends the attempts with one number of streams.
-	measure := func(what string, ramp, window time.Duration, enough func(result.StreamsCapacity) bool) ([]result.StreamsCapacity, error) {
-		var measured []result.StreamsCapacity
-		for _, streams := range streamCounts {
-			var most result.StreamsCapacity
-			for range capacityAttempts {
-				progress(fmt.Sprintf("%s: %s with %d streams", spec, what, streams))
-				m, err := download(ctx, blob, streams, ramp, window)
-				if err != nil {
-					return nil, err
-				}
-				if m.GoodputBits >= most.GoodputBits {
-					most = m
-				}
-				if enough(m) {
-					break
-				}
-			}
-			measured = append(measured, most)
-		}
-		return measured, nil
-	}
-	once := func(result.StreamsCapacity) bool { return true }
 	if _, err := path.Agent.SetLink(ctx, link.None); err != nil {
 		return c, err
 	}
-	if c.Unshaped, err = measure("unshaped capacity", unshapedRamp, unshapedWindow, once); err != nil {
-		return c, err
+	for _, streams := range streamCounts {
+		progress(fmt.Sprintf("%s: unshaped capacity with %d streams", spec, streams))
+		m, err := path.download(ctx, streams, unshaped)
+		if err != nil {
+			return c, err
+		}
+		c.Unshaped = append(c.Unshaped, m)
 	}
 	if _, err := path.Agent.SetLink(ctx, spec); err != nil {
 		return c, err
@@ -109,13 +95,15 @@ func Link(ctx context.Context, path Path, spec link.Spec, progress func(step str
 		return c, err
 	}
 	c.IdleRTTMs = milliseconds(rtt)
-	asAsked := func(m result.StreamsCapacity) bool {
-		return spec.RateBits == 0 || spec.Loss > 0 || share(m, &c) >= 1-rateTolerance || m.HostCPU >= cpuFull
-	}
-	if c.Through, err = measure("capacity through the link", throughRamp, throughWindow, asAsked); err != nil {
-		return c, err
-	}
-	for _, m := range c.Through {
+	for i, streams := range streamCounts {
+		m, err := nearest(c.ExpectedBits, func() (result.StreamsCapacity, error) {
+			progress(fmt.Sprintf("%s: capacity through the link with %d streams", spec, streams))
+			return path.download(ctx, streams, through)
+		}, func(m result.StreamsCapacity) bool { return asAsked(m, c.Unshaped[i], &c, spec) })
+		if err != nil {
+			return c, err
+		}
+		c.Through = append(c.Through, m)
 		c.CeilingBits = max(c.CeilingBits, m.GoodputBits)
 	}
 	state, err := path.Agent.Link(ctx)
@@ -126,12 +114,12 @@ func Link(ctx context.Context, path Path, spec link.Spec, progress func(step str
 	return c, judge(&c, spec, state.Stats)
 }
 
-// Check sets a link that was measured before, and measures of it what shows whether
-// it is as asked now: the idle RTT, and the capacity with the number of streams that
-// gave its ceiling, again while that is off: whatever else the machine does bends it
-// either way. The error is a *Refusal if the link is not as asked.
+// Check sets a link that was measured before. It measures the idle RTT, and the capacity
+// with the number of streams that gave its ceiling. The error is a *Refusal if the link is
+// not as asked.
 func Check(ctx context.Context, path Path, spec link.Spec, before result.Calibration, progress func(step string)) (result.Calibration, error) {
 	now := before
+	now.HostLimited, now.Notes = false, nil
 	shaped, err := url.Parse(path.Shaped)
 	if err != nil {
 		return now, err
@@ -144,54 +132,68 @@ func Check(ctx context.Context, path Path, spec link.Spec, before result.Calibra
 	if err != nil {
 		return now, err
 	}
+	now.IdleRTTMs = milliseconds(rtt)
 	best := ceilingIndex(before)
-	var refusal error
-	for range capacityAttempts {
-		again, err := once(ctx, path, spec, before, progress)
-		if err != nil {
-			return now, err
-		}
-		state, err := path.Agent.Link(ctx)
-		if err != nil {
-			return now, err
-		}
-		now.IdleRTTMs, now.CeilingBits, now.Backend = milliseconds(rtt), again.GoodputBits, state.Backend
-		now.Unshaped, now.Through = before.Unshaped[best:best+1], []result.StreamsCapacity{again}
-		now.HostLimited, now.Notes = false, nil
-		if refusal = judge(&now, spec, state.Stats); refusal == nil {
-			break
-		}
+	now.Unshaped = before.Unshaped[best : best+1]
+	again, err := path.once(ctx, spec, before, now.ExpectedBits, progress,
+		func(m result.StreamsCapacity) bool { return asAsked(m, now.Unshaped[0], &now, spec) })
+	if err != nil {
+		return now, err
 	}
-	return now, refusal
+	now.CeilingBits, now.Through = again.GoodputBits, []result.StreamsCapacity{again}
+	state, err := path.Agent.Link(ctx)
+	if err != nil {
+		return now, err
+	}
+	now.Backend = state.Backend
+	return now, judge(&now, spec, state.Stats)
 }
 
-// Again sets a link that was measured before and returns its capacity, in bits
-// per second. While that is below its ceiling beyond the tolerance of drift, it is
-// measured again.
+// Again sets a link that was measured before and returns its capacity, in bits per
+// second.
 func Again(ctx context.Context, path Path, spec link.Spec, before result.Calibration, progress func(step string)) (int64, error) {
 	if _, err := path.Agent.SetLink(ctx, spec); err != nil {
 		return 0, err
 	}
-	var most int64
-	for range capacityAttempts {
-		m, err := once(ctx, path, spec, before, progress)
-		if err != nil {
-			return 0, err
-		}
-		most = max(most, m.GoodputBits)
-		if drift, _ := result.Drift(before.CeilingBits, most); drift >= -result.DriftTolerance {
-			break
-		}
-	}
-	return most, nil
+	m, err := path.once(ctx, spec, before, before.CeilingBits, progress, func(m result.StreamsCapacity) bool {
+		drift, _ := result.Drift(before.CeilingBits, m.GoodputBits)
+		return math.Abs(drift) <= result.DriftTolerance
+	})
+	return m.GoodputBits, err
 }
 
 // once measures a link that is set with the number of streams that gave its ceiling
-// before.
-func once(ctx context.Context, path Path, spec link.Spec, before result.Calibration, progress func(step string)) (result.StreamsCapacity, error) {
+// before, as nearest does.
+func (p Path) once(ctx context.Context, spec link.Spec, before result.Calibration, want int64, progress func(step string), enough func(result.StreamsCapacity) bool) (result.StreamsCapacity, error) {
 	streams := before.Through[ceilingIndex(before)].Streams
-	progress(fmt.Sprintf("%s: capacity once more, with %d streams", spec, streams))
-	return download(ctx, path.Shaped+client.BlobPath(blobBytes), streams, throughRamp, throughWindow)
+	return nearest(want, func() (result.StreamsCapacity, error) {
+		progress(fmt.Sprintf("%s: capacity once more, with %d streams", spec, streams))
+		return p.download(ctx, streams, through)
+	}, enough)
+}
+
+// nearest measures until it is enough, at most capacityAttempts times. It returns the
+// capacity that is nearest to the wanted one, in bits per second.
+func nearest(want int64, measure func() (result.StreamsCapacity, error), enough func(result.StreamsCapacity) bool) (best result.StreamsCapacity, err error) {
+	off := func(m result.StreamsCapacity) float64 { return math.Abs(float64(m.GoodputBits - want)) }
+	for attempt := range capacityAttempts {
+		m, err := measure()
+		if err != nil {
+			return best, err
+		}
+		if attempt == 0 || off(m) < off(best) {
+			best = m
+		}
+		if enough(m) {
+			return m, nil
+		}
+	}
+	return best, nil
+}
+
+// download measures the capacity of the path as it is set.
+func (p Path) download(ctx context.Context, streams int, times phases) (result.StreamsCapacity, error) {
+	return download(ctx, p.Shaped+client.BlobPath(blobBytes), streams, times)
 }
 
 // ceilingIndex returns which of a link's capacities is its ceiling.

@@ -2,6 +2,7 @@ package calibrate
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -9,8 +10,10 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
-	"sync/atomic"
+	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"piecebench/bench/result"
 	"piecebench/host"
@@ -19,11 +22,11 @@ import (
 )
 
 // download measures the goodput of parallel streams of one URL: streams start
-// together, ramp is left out, then bytes are counted for window.
-func download(ctx context.Context, blob string, streams int, ramp, window time.Duration) (result.StreamsCapacity, error) {
+// together, and what arrives is counted after the ramp, for the window.
+func download(ctx context.Context, blob string, streams int, times phases) (result.StreamsCapacity, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	var received atomic.Int64
+	var all connections
 	failed := make(chan error, streams)
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -32,7 +35,7 @@ func download(ctx context.Context, blob string, streams int, ramp, window time.D
 		running.Add(1)
 		go func() {
 			defer running.Done()
-			if err := stream(ctx, blob, &received); ctx.Err() == nil {
+			if err := stream(ctx, blob, &all); ctx.Err() == nil {
 				failed <- fmt.Errorf("calibration download from %s: %s", blob, plain.Error(err))
 			}
 		}()
@@ -47,38 +50,87 @@ func download(ctx context.Context, blob string, streams int, ramp, window time.D
 			return nil
 		}
 	}
-	if err := wait(ramp); err != nil {
+	if err := wait(times.ramp); err != nil {
 		return result.StreamsCapacity{}, err
 	}
-	start, before, busyBefore := time.Now(), received.Load(), host.ReadCPU()
-	if err := wait(window); err != nil {
+	// The clock is read outside of the counters: a wait for a CPU between the two makes
+	// the goodput too low, and never more than the link allows.
+	start, busyBefore := time.Now(), host.ReadCPU()
+	before, err := all.received()
+	if err != nil {
+		return result.StreamsCapacity{}, cmp.Or(ctx.Err(), err)
+	}
+	if err := wait(times.window); err != nil {
 		return result.StreamsCapacity{}, err
 	}
-	elapsed, bytes := time.Since(start), received.Load()-before
+	after, err := all.received()
+	if err != nil {
+		return result.StreamsCapacity{}, cmp.Or(ctx.Err(), err)
+	}
+	elapsed := time.Since(start)
 	return result.StreamsCapacity{
 		Streams:     streams,
-		GoodputBits: int64(float64(bytes) * 8 / elapsed.Seconds()),
+		GoodputBits: int64(float64(after-before) * 8 / elapsed.Seconds()),
 		HostCPU:     host.ReadCPU().BusySince(busyBefore),
 	}, nil
+}
+
+// connections are those of a measurement.
+type connections struct {
+	mu   sync.Mutex
+	open []syscall.RawConn
+}
+
+func (c *connections) add(conn syscall.RawConn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open = append(c.open, conn)
+}
+
+// received returns the bytes that TCP has received. It counts them when they arrive:
+// what waits in the sockets of a busy machine is read later, faster than the link.
+func (c *connections) received() (bytes int64, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, conn := range c.open {
+		info, err := tcpInfo(conn)
+		if err != nil {
+			return 0, err
+		}
+		bytes += int64(info.Bytes_received)
+	}
+	return bytes, nil
+}
+
+// tcpInfo returns what the kernel knows of a connection.
+func tcpInfo(conn syscall.RawConn) (info *unix.TCPInfo, err error) {
+	if failed := conn.Control(func(fd uintptr) { info, err = unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO) }); failed != nil {
+		return nil, failed
+	}
+	return info, err
 }
 
 // maxHead is the most that a response head may take, in bytes.
 const maxHead = 64 << 10
 
-// stream asks for the blob and drops its body in the kernel until ctx ends,
-// adding what came to received. It only returns early with an error.
-func stream(ctx context.Context, blob string, received *atomic.Int64) error {
+// stream asks for the blob and drops its body in the kernel until ctx ends. It adds its
+// connection to all; the connection stays open until ctx ends, too. It only returns early
+// with an error.
+func stream(ctx context.Context, blob string, all *connections) error {
 	target, err := url.Parse(blob)
 	if err != nil {
 		return err
 	}
-	dialed, err := (&net.Dialer{}).DialContext(ctx, "tcp", target.Host)
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", target.Host)
 	if err != nil {
 		return err
 	}
-	defer dialed.Close()
-	defer context.AfterFunc(ctx, func() { dialed.Close() })()
-	conn := dialed.(*net.TCPConn)
+	context.AfterFunc(ctx, func() { conn.Close() })
+	raw, err := conn.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		return err
+	}
+	all.add(raw)
 	request, err := http.NewRequest(http.MethodGet, blob, nil)
 	if err != nil {
 		return err
@@ -86,26 +138,17 @@ func stream(ctx context.Context, blob string, received *atomic.Int64) error {
 	if err := request.Write(conn); err != nil {
 		return err
 	}
-	head := bufio.NewReader(io.LimitReader(conn, maxHead))
-	response, err := http.ReadResponse(head, request)
+	response, err := http.ReadResponse(bufio.NewReader(io.LimitReader(conn, maxHead)), request)
 	if err != nil {
 		return err
 	}
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("status %s", response.Status)
 	}
-	received.Add(int64(head.Buffered()))
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		return err
-	}
 	for {
-		n, err := receive.Drop(raw, 4<<20)
-		received.Add(int64(n))
-		if err != nil {
+		if n, err := receive.Drop(raw, 4<<20); err != nil {
 			return err
-		}
-		if n == 0 {
+		} else if n == 0 {
 			return io.ErrUnexpectedEOF
 		}
 	}

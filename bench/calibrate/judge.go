@@ -33,45 +33,54 @@ func (r *Refusal) Error() string {
 // judge flags a link that is slow because the machine is, and refuses one that
 // is off for any other reason, naming the cause that can be seen.
 func judge(c *result.Calibration, spec link.Spec, stats client.Stats) error {
-	refuse := func(format string, args ...any) error {
-		return &Refusal{c.Link, fmt.Sprintf(format, args...)}
-	}
 	if off := c.IdleRTTMs - c.AskedDelayMs; off > rttToleranceMs || off < -rttToleranceMs {
-		return refuse("idle RTT is %.2f ms where %g ms were asked%s", c.IdleRTTMs, c.AskedDelayMs, lateness(stats))
-	}
-	if spec.RateBits == 0 {
-		return nil
+		return &Refusal{c.Link, fmt.Sprintf("idle RTT is %.2f ms where %g ms were asked%s", c.IdleRTTMs, c.AskedDelayMs, lateness(stats))}
 	}
 	for i, m := range c.Through {
-		if share := share(m, c); share > 1+rateTolerance {
-			return refuse("with %d streams it carries %.1f Mbit/s, %.1f %% of what %s allows: the rate limit is not in force (another qdisc, or a way around it?)",
-				m.Streams, megabits(m.GoodputBits), 100*share, c.Link)
-		} else if share >= 1-rateTolerance {
-			continue
-		}
-		if spec.Loss > 0 {
-			continue // how much TCP gets of a lossy link is TCP's answer, not a fault of the link
-		}
-		unshaped := c.Unshaped[i]
-		missed := fmt.Sprintf("with %d streams it carries %.1f of %.1f Mbit/s", m.Streams, megabits(m.GoodputBits), megabits(c.ExpectedBits))
+		limited, refused := judgeCapacity(m, c.Unshaped[i], c, spec)
 		switch {
-		case float64(unshaped.GoodputBits) < unshapedMargin*float64(c.ExpectedBits):
+		case refused != "" && m.GoodputBits < c.ExpectedBits:
+			return &Refusal{c.Link, refused + ": " + cause(stats)}
+		case refused != "":
+			return &Refusal{c.Link, refused}
+		case limited != "":
 			c.HostLimited = true
-			c.Notes = append(c.Notes, fmt.Sprintf("host-limited: %s; unshaped this machine does %.1f", missed, megabits(unshaped.GoodputBits)))
-		case m.HostCPU >= cpuFull:
-			c.HostLimited = true
-			c.Notes = append(c.Notes, fmt.Sprintf("host-limited: %s with the CPUs %.0f %% busy", missed, 100*m.HostCPU))
-		default:
-			return refuse("%s, and unshaped this machine does %.1f with CPU to spare (%.0f %% busy): %s",
-				missed, megabits(unshaped.GoodputBits), 100*m.HostCPU, cause(stats))
+			c.Notes = append(c.Notes, "host-limited: "+limited)
 		}
 	}
 	return nil
 }
 
-// share returns what a measurement is of the goodput that the link allows.
-func share(m result.StreamsCapacity, c *result.Calibration) float64 {
-	return float64(m.GoodputBits) / float64(c.ExpectedBits)
+// asAsked says whether a capacity is the link's, or one that no CPU was left for.
+func asAsked(m, unshaped result.StreamsCapacity, c *result.Calibration, spec link.Spec) bool {
+	limited, refused := judgeCapacity(m, unshaped, c, spec)
+	return refused == "" && (limited == "" || m.HostCPU >= cpuFull)
+}
+
+// judgeCapacity compares a capacity with what the link allows. It returns why the machine
+// limits it, or why the link is refused.
+func judgeCapacity(m, unshaped result.StreamsCapacity, c *result.Calibration, spec link.Spec) (limited, refused string) {
+	if spec.RateBits == 0 {
+		return "", ""
+	}
+	share := float64(m.GoodputBits) / float64(c.ExpectedBits)
+	if share > 1+rateTolerance {
+		return "", fmt.Sprintf("with %d streams it carries %.1f Mbit/s, %.1f %% of what %s allows: the rate limit is not in force (another qdisc, or a way around it?)",
+			m.Streams, megabits(m.GoodputBits), 100*share, c.Link)
+	}
+	// How much TCP gets of a lossy link is TCP's answer, not a fault of the link.
+	if share >= 1-rateTolerance || spec.Loss > 0 {
+		return "", ""
+	}
+	missed := fmt.Sprintf("with %d streams it carries %.1f of %.1f Mbit/s", m.Streams, megabits(m.GoodputBits), megabits(c.ExpectedBits))
+	switch {
+	case float64(unshaped.GoodputBits) < unshapedMargin*float64(c.ExpectedBits):
+		return fmt.Sprintf("%s; unshaped this machine does %.1f", missed, megabits(unshaped.GoodputBits)), ""
+	case m.HostCPU >= cpuFull:
+		return fmt.Sprintf("%s with the CPUs %.0f %% busy", missed, 100*m.HostCPU), ""
+	}
+	return "", fmt.Sprintf("%s, and unshaped this machine does %.1f with CPU to spare (%.0f %% busy)",
+		missed, megabits(unshaped.GoodputBits), 100*m.HostCPU)
 }
 
 // cause names what the agent's counters show.

@@ -6,8 +6,6 @@ import (
 	"net"
 	"slices"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // The idle RTT is the median of so many connection set-ups, measured again
@@ -64,13 +62,9 @@ func handshake(ctx context.Context, address string) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	var info *unix.TCPInfo
-	var failed error
-	if err := raw.Control(func(fd uintptr) { info, failed = unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO) }); err != nil {
-		return 0, err
-	}
-	if failed != nil {
-		return 0, fmt.Errorf("TCP_INFO: %w", failed)
+	info, err := tcpInfo(raw)
+	if err != nil {
+		return 0, fmt.Errorf("TCP_INFO: %w", err)
 	}
 	return time.Duration(info.Rtt) * time.Microsecond, nil
 }
