@@ -70,8 +70,9 @@ bench-gateway: setup ## the gateway beside nginx on loopback, and fr32 unpadding
 	@go test -run '^$$' -bench . -benchtime 5x ./gateway
 	@go test -run '^$$' -bench OverCopy ./piece/fr32
 
-bench-generator: setup build ## the retrieval engine beside k6's http.get and curl: CPU-seconds per GB
-	@go run ./k6/generatorbench -k6 bin/k6 -manifest data/pieces.json
+bench-generator: setup ## the retrieval engine beside k6's http.get and curl: CPU-seconds per GB
+	@go test ./k6/generatorbench -run '^$$' -bench Receive -benchtime 5x -timeout 0
+	@go test ./k6/generatorbench -run '^$$' -bench Memory -benchtime 1x
 
 # Linters are pinned in tools/go.mod, so that they are no dependency of the product.
 TOOL := go tool -modfile=tools/go.mod
