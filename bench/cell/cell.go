@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"piecebench/bench/plan"
@@ -22,7 +20,7 @@ import (
 // Setup is what all cells of a run share.
 type Setup struct {
 	K6       string // the k6 binary
-	Script   string // k6/scripts/retrieval.js
+	Script   string // the workload's
 	Manifest string
 	Dir      string // the run's folder
 	RunID    string
@@ -37,22 +35,24 @@ type Setup struct {
 // second. A cell is whole or absent: what an earlier attempt left of it, and the
 // records of this one if it fails, are set aside (result.SetAside).
 func (s Setup) Run(ctx context.Context, c plan.Cell, progress func(records.Progress)) (measured result.Cell, err error) {
-	name := fileName(c)
-	recorded := filepath.Join("requests", name+".parquet")
-	logs := filepath.Join(s.Dir, "logs", name)
-	if err := result.SetAside(s.Dir, name, "requests", "logs"); err != nil {
+	to := s.files(c)
+	if err := to.prepare(); err != nil {
+		return result.Cell{}, err
+	}
+	if err := result.SetAside(s.Dir, fileName(c), append(to.folders(), "logs")...); err != nil {
 		return result.Cell{}, err
 	}
 	defer func() {
+		err = errors.Join(err, to.clear())
 		if err != nil { // whose log stays where the error says
 			err = errors.Join(err, s.SetAside(c))
 		}
 	}()
-	watch := watch{agent: s.Agent, port: portOf(c.Target.URL)}
+	watch := watch{agent: s.Agent, port: portOf(c.Target.Address())}
 	if err := watch.begin(ctx); err != nil {
 		return result.Cell{}, err
 	}
-	k6, err := s.start(c, filepath.Join(s.Dir, recorded), logs)
+	k6, err := s.start(c, to)
 	if err != nil {
 		return result.Cell{}, err
 	}
@@ -69,7 +69,7 @@ func (s Setup) Run(ctx context.Context, c plan.Cell, progress func(records.Progr
 	if err != nil {
 		return result.Cell{}, err
 	}
-	rows, err := records.Open(filepath.Join(s.Dir, recorded))
+	rows, err := records.Open(to.path(to.requests))
 	if errors.Is(err, fs.ErrNotExist) {
 		return result.Cell{}, fmt.Errorf("k6 did not complete its records: %s", k6.lastWords())
 	}
@@ -79,7 +79,7 @@ func (s Setup) Run(ctx context.Context, c plan.Cell, progress func(records.Progr
 	measured = result.Cell{
 		ID: c.ID, Target: c.Target.Name, Link: c.Link.String(), Mode: c.Mode.Name,
 		Concurrency: c.Concurrency, Repetition: c.Repetition,
-		Records: recorded,
+		Records: to.requests,
 		Series:  watch.series,
 	}
 	window := rows.Window()
@@ -99,9 +99,6 @@ func (s Setup) Run(ctx context.Context, c plan.Cell, progress func(records.Progr
 	return measured, nil
 }
 
-// SetAside sets aside the records of a cell that is not to be counted.
-func (s Setup) SetAside(c plan.Cell) error { return result.SetAside(s.Dir, fileName(c), "requests") }
-
 // leastConnect returns the least time that a connection took to set up, in
 // milliseconds: a round trip to a server of which nothing else is known.
 func leastConnect(rows iter.Seq2[records.Request, error]) (float64, error) {
@@ -115,12 +112,6 @@ func leastConnect(rows iter.Seq2[records.Request, error]) (float64, error) {
 		}
 	}
 	return float64(least) / 1e6, nil
-}
-
-// fileName names a cell's files: 007-gateway-1gbit_40ms-10MiB-100-r1.
-func fileName(c plan.Cell) string {
-	l := strings.NewReplacer("/", "_", "%", "pct").Replace(c.Link.String())
-	return fmt.Sprintf("%03d-%s-%s-%s-%d-r%d", c.ID, c.Target.Name, l, c.Mode.Name, c.Concurrency, c.Repetition)
 }
 
 // startTimeout is how long k6 may take to its first line of progress: with a thousand

@@ -20,13 +20,14 @@ var inherited = []string{"SSL_CERT_FILE", "SSL_CERT_DIR"}
 const stallLimit = 30 * time.Second
 
 // environment is the whole environment of k6: the cell, and k6's own options.
-func (s Setup) environment(c plan.Cell, recordsPath, progress string) []string {
+func (s Setup) environment(c plan.Cell, to files) []string {
 	v := s.Settings
 	do := records.Cell{
 		URL: c.Target.URL, Manifest: s.Manifest, Length: c.Mode.Length, Clients: uint64(c.Concurrency),
 		Requests: v.Requests, Warmup: v.Warmup, Duration: v.Duration,
 		Verify: v.Verify, Fresh: v.Connections == "fresh", Seed: v.Dataset.Seed, Stall: stallLimit,
-		RecordsPath: recordsPath, Progress: progress,
+		RecordsPath: to.path(to.requests), Progress: to.logs + progressLog,
+		Mode: c.Mode.Name, Parameters: v.Parameters, ObjectURL: c.Target.ObjectURL, JobsPath: to.path(to.jobs), Scratch: to.scratch,
 		Tags: map[string]string{
 			"run": s.RunID, "target": c.Target.Name, "link": c.Link.String(), "mode": c.Mode.Name,
 			"concurrency": strconv.Itoa(c.Concurrency), "repetition": strconv.Itoa(c.Repetition),

@@ -31,13 +31,12 @@ type process struct {
 	limit    time.Duration // from the first progress to the end
 }
 
-// start starts k6 for a cell. Its output goes to logs+".k6.log", its counters
-// to logs+".progress.jsonl".
-func (s Setup) start(c plan.Cell, records, logs string) (*process, error) {
+// start starts k6 for a cell.
+func (s Setup) start(c plan.Cell, to files) (*process, error) {
 	p := &process{
 		exited:   make(chan struct{}),
-		log:      logs + ".k6.log",
-		progress: logs + ".progress.jsonl",
+		log:      to.logs + k6Log,
+		progress: to.logs + progressLog,
 		limit:    s.Settings.Warmup + s.Settings.Duration + endTimeout,
 	}
 	log, err := os.Create(p.log)
@@ -50,7 +49,7 @@ func (s Setup) start(c plan.Cell, records, logs string) (*process, error) {
 		args = append(args, "--out", "xk6-prometheus-rw")
 	}
 	p.cmd = exec.Command(s.K6, append(args, s.Script)...)
-	p.cmd.Env = s.environment(c, records, p.progress)
+	p.cmd.Env = s.environment(c, to)
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	// A process group of its own: Ctrl-C reaches k6 through the runner alone. And
 	// however the runner ends, k6 does: load without one who measures it is an attack.

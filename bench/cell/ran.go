@@ -7,6 +7,7 @@ import (
 	"piecebench/bench/plan"
 	"piecebench/bench/result"
 	"piecebench/bench/settings"
+	"piecebench/bench/workload"
 	"piecebench/records"
 )
 
@@ -43,7 +44,7 @@ func ran(last records.Progress, c plan.Cell, v settings.Settings) (result.Ran, e
 	case v.Requests == 0 && !whole:
 		return other("window:", window, v.Duration)
 	// The window ends with the last request, unless its time is up before.
-	case v.Requests > 0 && (r.Requests > planned || r.Requests < planned && !whole):
+	case v.Requests > 0 && !workload.Of(v.Workload).Jobs && (r.Requests > planned || r.Requests < planned && !whole):
 		return other("requests:", r.Requests, planned)
 	}
 	return r, nil

@@ -17,6 +17,7 @@ import (
 	"piecebench/bench/plan"
 	"piecebench/bench/result"
 	"piecebench/bench/settings"
+	"piecebench/bench/workload"
 	"piecebench/internal/fakek6"
 	"piecebench/netem/client"
 	"piecebench/records"
@@ -41,7 +42,7 @@ func measure(t *testing.T, ctx context.Context, does string, change func(*Setup)
 	if change != nil {
 		change(&s)
 	}
-	c := plan.Cell{ID: 7, Target: settings.Target{Name: "mine", URL: "http://127.0.0.1:8080/{piece}"}, Mode: settings.Mode{Name: "1KiB", Length: 1000}, Concurrency: 3, Repetition: 1}
+	c := plan.Cell{ID: 7, Target: settings.Target{Name: "mine", URL: "http://127.0.0.1:8080/{piece}"}, Mode: workload.Mode{Name: "1KiB", Length: 1000, Requests: 1}, Concurrency: 3, Repetition: 1}
 	measured, err := s.Run(ctx, c, func(records.Progress) {})
 	return measured, s, err
 }

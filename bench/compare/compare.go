@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"piecebench/bench/result"
+	"piecebench/bench/settings"
 	"piecebench/bench/stats"
 )
 
@@ -59,6 +60,9 @@ func Runs(a, b *result.Run, targets []string) (*Comparison, error) {
 		return nil, fmt.Errorf("%q does not name two targets: the first run's and the second's, such as raw,gateway", strings.Join(targets, ","))
 	default:
 		c.A.Target, c.B.Target = targets[0], targets[1]
+	}
+	if of, with := settings.WorkloadOf(a.Settings), settings.WorkloadOf(b.Settings); of != with {
+		return nil, fmt.Errorf("run %s is of WORKLOAD=%s, and run %s of WORKLOAD=%s: their clients did different things, so no figure of one compares with the other's", a.ID, of, b.ID, with)
 	}
 	if a != b {
 		c.Differences = differences(a, b)

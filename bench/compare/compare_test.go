@@ -61,6 +61,24 @@ func TestVerdictsKnowWhichWayIsBetter(t *testing.T) {
 	}
 }
 
+func TestRunsOfTwoWorkloadsAreNotCompared(t *testing.T) {
+	of := func(workload string) *result.Run {
+		run := &result.Run{ID: "run-of-" + workload, Cells: repeated("x", 100), Settings: map[string]string{}}
+		if workload != "" {
+			run.Settings["WORKLOAD"] = workload
+		}
+		return run
+	}
+	if _, err := Runs(of("retrieval"), of("mine.js"), nil); err == nil || !strings.Contains(err.Error(), "run-of-mine.js of WORKLOAD=mine.js") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("two workloads are compared: %v", err)
+	}
+	// A run of an older piecebench names none.
+	c, err := Runs(of(""), of("retrieval"), nil)
+	if err != nil || len(c.Differences) != 0 {
+		t.Errorf("%v, %+v", err, c)
+	}
+}
+
 // Order must not matter: a list may be as A B B A left it.
 func TestRepetitionsArePairedByNumber(t *testing.T) {
 	a := []result.Cell{cell("x", 2, 200), cell("x", 1, 100), cell("x", 3, 300)}

@@ -27,7 +27,7 @@ const ceilingDrift = 0.02
 func differences(a, b *result.Run) []Difference {
 	oneProgram := a.Piecebench == b.Piecebench && a.Fingerprint["revision"] == b.Fingerprint["revision"]
 	list := unequal("machine", a.Fingerprint, b.Fingerprint, oneProgram)
-	list = append(list, unequal("setting", measuring(a.Settings), measuring(b.Settings), oneProgram)...)
+	list = append(list, unequal("setting", settings.Measuring(a.Settings), settings.Measuring(b.Settings), oneProgram)...)
 	for _, x := range a.Calibrations {
 		i := slices.IndexFunc(b.Calibrations, func(c result.Calibration) bool { return c.Link == x.Link })
 		if i < 0 {
@@ -46,13 +46,6 @@ func differences(a, b *result.Run) []Difference {
 		}
 	}
 	return list
-}
-
-// measuring returns the settings that affect measurements.
-func measuring(all map[string]string) map[string]string {
-	all = maps.Clone(all)
-	maps.DeleteFunc(all, func(name, _ string) bool { return slices.Contains(settings.PriceVariables, name) })
-	return all
 }
 
 // unequal lists the names whose values differ. Two revisions of piecebench may collect

@@ -13,12 +13,7 @@ import (
 
 // data describes the dataset and what holds it.
 func (f facts) data(manifest string) {
-	text, err := os.ReadFile(manifest)
-	if err != nil {
-		return
-	}
-	// 64 bits tell datasets apart, and are short enough to read out.
-	f.set("dataset", fmt.Sprintf("pieces.json sha256 %.8x", sha256.Sum256(text)))
+	f.set("dataset", digest("pieces.json", manifest))
 	proc, err := f.proc()
 	if err != nil {
 		return
@@ -29,6 +24,16 @@ func (f facts) data(manifest string) {
 	}
 	f.set("file system", at.FSType) // its source may name a host
 	f.set("disk", f.disk(at.MajorMinorVer))
+}
+
+// digest tells a file by its content; empty if it cannot be read.
+func digest(name, path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	// 64 bits tell files apart, and are short enough to read out.
+	return fmt.Sprintf("%s sha256 %.8x", name, sha256.Sum256(text))
 }
 
 // disk describes a block device: its model, size, and how the kernel drives it.

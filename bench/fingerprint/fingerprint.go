@@ -17,6 +17,7 @@ import (
 type Parts struct {
 	K6       string   // path of the k6 binary; the lab's own programs are beside it, if they are here
 	Manifest string   // path of the dataset's pieces.json
+	Script   string   // path of a workload's script of one's own; empty of piecebench's
 	Servers  []string // URLs of what is measured; they are not contacted
 	Agent    string   // URL of the link agent through the link; empty without one
 }
@@ -32,6 +33,7 @@ func Collect(p Parts) map[string]string {
 		f.congestionControl(p.Agent)
 	}
 	f.data(p.Manifest)
+	f.set("workload", digest(filepath.Base(p.Script), p.Script))
 	f.versions(p.K6)
 	return f.values
 }

@@ -9,8 +9,8 @@ import (
 // Outlook is what is known of a cell before it runs.
 type Outlook struct {
 	Cell
-	Ideal     time.Duration // of one request, see IdealRequest; 0 where the link has no rate
-	SlowStart time.Duration // the least that TCP needs for one request on a new connection
+	Ideal     time.Duration // of one request or job, see Ideal; 0 where the link has no rate
+	SlowStart time.Duration // the least that TCP needs for one request on a new connection; 0 of a job
 	MostBytes float64       // see MostBytes; 0 where the link has no rate
 	// Needs is the least DURATION, in whole seconds, in which every client could
 	// have a request from its start to its end; 0 if the cell's is enough.
@@ -30,9 +30,11 @@ func Outlooks(s settings.Settings) []Outlook {
 	for _, c := range Cells(s) {
 		o := Outlook{
 			Cell:      c,
-			Ideal:     IdealRequest(c, s),
-			SlowStart: c.Link.SlowStart(int64(requestBytes(c, s)), c.Link.Delay),
+			Ideal:     Ideal(c, s),
 			MostBytes: MostBytes(c, s),
+		}
+		if c.Mode.Requests == 1 {
+			o.SlowStart = c.Link.SlowStart(int64(unitBytes(c, s)), c.Link.Delay)
 		}
 		if all := o.Least() * time.Duration(max(1, s.Requests)); all > s.Duration {
 			o.Needs = all.Truncate(time.Second) + time.Second

@@ -7,6 +7,7 @@ import (
 
 	"piecebench/bench/calibrate"
 	"piecebench/bench/settings"
+	"piecebench/bench/workload"
 	"piecebench/netem/link"
 	"piecebench/piece"
 )
@@ -17,7 +18,7 @@ type Cell struct {
 	ID          int // from 1, in the order of the sweep
 	Target      settings.Target
 	Link        link.Spec
-	Mode        settings.Mode
+	Mode        workload.Mode
 	Concurrency int
 	Repetition  int // from 1
 }
@@ -55,8 +56,8 @@ const cellOverhead = time.Second
 // with its requests, the least.
 func CellTime(c Cell, s settings.Settings) time.Duration {
 	window := s.Duration
-	if s.Requests > 0 {
-		window = min(window, time.Duration(s.Requests)*IdealRequest(c, s))
+	if s.Requests > 0 && c.Mode.Requests > 0 {
+		window = min(window, time.Duration(s.Requests)*Ideal(c, s))
 	}
 	return s.Warmup + window + cellOverhead
 }
@@ -80,23 +81,24 @@ func ExpectedTime(s settings.Settings) time.Duration {
 	return sum + 2*generator
 }
 
-// IdealRequest returns how long one request of a cell takes when the link is
-// full and shared evenly: size x clients / rate. It is 0 without a rate.
-func IdealRequest(c Cell, s settings.Settings) time.Duration {
-	return c.Link.Transmit(requestBytes(c, s) * float64(c.Concurrency))
+// Ideal returns how long one request, or job, of a cell takes when the link is full and
+// shared evenly: size x clients / rate. It is 0 without a rate, and where the size is not
+// known beforehand.
+func Ideal(c Cell, s settings.Settings) time.Duration {
+	return c.Link.Transmit(unitBytes(c, s) * float64(c.Concurrency))
 }
 
 // MostBytes returns the most payload that a cell can transfer over its link,
 // warm-up included.
 func MostBytes(c Cell, s settings.Settings) float64 {
 	most := float64(c.Link.RateBits) * link.FullSizedShare / 8 * (s.Warmup + s.Duration).Seconds()
-	if s.Requests > 0 {
-		most = min(most, requestBytes(c, s)*float64(c.Concurrency)*float64(s.Requests))
+	if s.Requests > 0 && c.Mode.Requests > 0 {
+		most = min(most, unitBytes(c, s)*float64(c.Concurrency)*float64(s.Requests))
 	}
 	return most
 }
 
-// requestBytes is what one request of a cell asks for.
-func requestBytes(c Cell, s settings.Settings) float64 {
-	return float64(c.Mode.RequestBytes(piece.Unpadded(s.Dataset.PieceSize)))
+// unitBytes is what one request, or job, of a cell asks for; 0 where it is not known.
+func unitBytes(c Cell, s settings.Settings) float64 {
+	return float64(c.Mode.UnitBytes(piece.Unpadded(s.Dataset.PieceSize)))
 }

@@ -10,12 +10,14 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"piecebench/bench/settings"
+	"piecebench/bench/workload"
 )
 
 // Write prints the sweep's outlook: a row a cell, and what all take together.
 func Write(w io.Writer, s settings.Settings) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "cell\ttarget\tlink\tmode\tclients\tideal request\tat most\t")
+	unit := workload.Of(s.Workload).Unit()
+	fmt.Fprintf(table, "cell\ttarget\tlink\tmode\tclients\tideal %s\tat most\t\n", unit)
 	var bytes float64
 	var needs time.Duration
 	short := 0
@@ -24,6 +26,8 @@ func Write(w io.Writer, s settings.Settings) error {
 		ideal, most, remark := "-", "-", ""
 		if o.Ideal > 0 {
 			ideal = rounded(o.Ideal).String()
+		}
+		if o.MostBytes > 0 {
 			most = humanize.Bytes(uint64(o.MostBytes))
 		}
 		if o.SlowStartDominates() {
@@ -48,8 +52,8 @@ func Write(w io.Writer, s settings.Settings) error {
 	if short > 0 {
 		longer := s
 		longer.Duration = needs
-		fmt.Fprintf(w, "No request fits into the window of %d of %d cells: they show goodput, and of durations only bounds. DURATION=%s is enough for all, and the sweep then takes about %s.\n",
-			short, len(outlooks), needs, roughly(ExpectedTime(longer)))
+		fmt.Fprintf(w, "No %s fits into the window of %d of %d cells: they show goodput, and of durations only bounds. DURATION=%s is enough for all, and the sweep then takes about %s.\n",
+			unit, short, len(outlooks), needs, roughly(ExpectedTime(longer)))
 	}
 	return nil
 }

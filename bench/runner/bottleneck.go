@@ -27,6 +27,14 @@ func (r *sweep) findBottleneck(measured *result.Cell, c plan.Cell) {
 	if g := r.results.Generator; g != nil {
 		e.GeneratorBits = g.CeilingBits
 	}
+	if c.Mode.Requests > 0 { // else a request may be of any size
+		r.explain(e, c)
+	}
+	measured.LimitedBy, measured.Because = bottleneck.Of(*measured)
+}
+
+// explain adds the times that round trip and link explain of one request.
+func (r *sweep) explain(e *result.Evidence, c plan.Cell) {
 	bytes := c.Mode.RequestBytes(smallest(r.manifest).UnpaddedSize())
 	rtt := time.Duration(e.RTTMs * float64(time.Millisecond))
 	e.FloorMs = c.Link.SlowStart(bytes, rtt).Seconds() * 1000
@@ -37,13 +45,12 @@ func (r *sweep) findBottleneck(measured *result.Cell, c plan.Cell) {
 		}
 		e.OpenMs = trips*e.RTTMs + c.Link.Transmit(float64(bytes)).Seconds()*1000
 	}
-	measured.LimitedBy, measured.Because = bottleneck.Of(*measured)
 }
 
 // behindLink tells whether a server is behind the link agent. The agent knows nothing about
 // others.
 func (r *sweep) behindLink(t settings.Target) bool {
-	target, err := url.Parse(t.URL)
+	target, err := url.Parse(t.Address())
 	if err != nil || r.agent == nil {
 		return false
 	}

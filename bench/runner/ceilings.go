@@ -13,6 +13,7 @@ import (
 	"piecebench/bench/plan"
 	"piecebench/bench/result"
 	"piecebench/bench/settings"
+	"piecebench/bench/workload"
 	"piecebench/netem/client"
 	"piecebench/netem/link"
 	"piecebench/piece"
@@ -120,11 +121,12 @@ func (r *sweep) generator(ctx context.Context, number int) (g result.Generator, 
 		return g, err
 	}
 	s := r.settings
+	s.Workload, s.Parameters = workload.Retrieval, nil
 	s.Warmup, s.Duration, s.Requests, s.Verify, s.Connections = calibrate.GeneratorRamp, calibrate.GeneratorWindow, 0, 0, "reuse"
-	setup := cell.Setup{K6: r.options.K6, Script: r.options.Script, Manifest: path, Dir: r.options.Out, RunID: r.results.ID, Settings: s}
+	setup := cell.Setup{K6: r.options.K6, Script: workload.Of(s.Workload).Path(r.options.Scripts), Manifest: path, Dir: r.options.Out, RunID: r.results.ID, Settings: s}
 	measured, err := setup.Run(ctx, plan.Cell{
 		Target:      settings.Target{Name: "generator", URL: r.options.Shaped + client.BlobPath(one.Pieces[0].UnpaddedSize()) + "&piece=" + settings.PiecePlaceholder},
-		Mode:        settings.Mode{Name: settings.FullMode},
+		Mode:        workload.Mode{Name: workload.FullMode, Requests: 1},
 		Concurrency: calibrate.GeneratorClients,
 		Repetition:  number,
 	}, func(records.Progress) {})

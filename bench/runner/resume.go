@@ -38,7 +38,7 @@ func (r *sweep) readResumed(ctx context.Context) error {
 	}
 	now := fingerprint.Collect(r.parts())
 	differing := slices.Concat(
-		differences(measuring(run.Settings), measuring(r.settings.Text)),
+		differences(settings.Measuring(run.Settings), settings.Measuring(r.settings.Text)),
 		differences(run.Fingerprint, now),
 	)
 	backend, err := r.backend(ctx)
@@ -57,13 +57,6 @@ func (r *sweep) readResumed(ctx context.Context) error {
 	run.Finished = nil
 	r.results = run
 	return nil
-}
-
-// measuring returns the settings that what is measured depends on.
-func measuring(all map[string]string) map[string]string {
-	all = maps.Clone(all)
-	maps.DeleteFunc(all, func(name, _ string) bool { return slices.Contains(settings.PriceVariables, name) })
-	return all
 }
 
 // backend returns the link agent's, empty without one.

@@ -20,6 +20,7 @@ import (
 	"piecebench/bench/result"
 	"piecebench/bench/series"
 	"piecebench/bench/settings"
+	"piecebench/bench/workload"
 	"piecebench/host"
 	"piecebench/internal/wholefile"
 	"piecebench/netem/client"
@@ -36,7 +37,7 @@ type Options struct {
 	Out        string // the run's folder, made by Run unless Resume
 	Resume     bool   // Out holds a run: run only what it lacks
 	K6         string // path of the k6 binary
-	Script     string // path of retrieval.js
+	Scripts    string // folder of piecebench's own k6 scripts
 	Agent      string // URL of the link agent on the control network; empty without one
 	AgentToken string // that the link agent wants; empty for none
 	Shaped     string // URL of the link agent through the link
@@ -65,6 +66,9 @@ func Run(ctx context.Context, s settings.Settings, o Options) error {
 		return err
 	}
 	if s.Targets, err = resolve(s.Targets, o.Targets); err != nil {
+		return err
+	}
+	if err := settings.CheckURLs(s.Workload, s.Targets); err != nil {
 		return err
 	}
 	if err := checkModes(s, manifest, filepath.Dir(o.Manifest)); err != nil {
@@ -226,8 +230,11 @@ func (r *sweep) empty() bool {
 // parts are what the fingerprint describes.
 func (r *sweep) parts() fingerprint.Parts {
 	p := fingerprint.Parts{K6: r.options.K6, Manifest: r.options.Manifest, Agent: r.options.Shaped}
+	if w := workload.Of(r.settings.Workload); w.Own() {
+		p.Script = w.Script
+	}
 	for _, t := range r.settings.Targets {
-		p.Servers = append(p.Servers, t.URL)
+		p.Servers = append(p.Servers, t.Address())
 	}
 	return p
 }
@@ -267,7 +274,7 @@ func (r *sweep) cell(ctx context.Context, c plan.Cell, left time.Duration) error
 		return err
 	}
 	setup := cell.Setup{
-		K6: r.options.K6, Script: r.options.Script, Manifest: r.options.Manifest,
+		K6: r.options.K6, Script: workload.Of(r.settings.Workload).Path(r.options.Scripts), Manifest: r.options.Manifest,
 		Dir: r.options.Out, RunID: r.results.ID, Settings: r.settings,
 	}
 	if r.behindLink(c.Target) {

@@ -85,7 +85,7 @@ func newBed(t *testing.T) *bed {
 		Manifest: filepath.Join(data, "pieces.json"),
 		Out:      filepath.Join(t.TempDir(), "run"),
 		K6:       filepath.Join(install, "bin", "k6"),
-		Script:   filepath.Join(install, "k6", "scripts", "retrieval.js"),
+		Scripts:  filepath.Join(install, "k6", "scripts"),
 		Progress: t.Output(),
 		Report:   export.Write,
 	}, "mine=" + server.URL + "/piece/{piece}"}

@@ -16,6 +16,7 @@ import (
 	"piecebench/bench/plan"
 	"piecebench/bench/result"
 	"piecebench/bench/settings"
+	"piecebench/bench/workload"
 	"piecebench/internal/fakek6"
 	"piecebench/netem/client"
 	"piecebench/netem/link"
@@ -37,7 +38,7 @@ func newSweep(t *testing.T) *sweep {
 		results:  &result.Run{Schema: result.SchemaVersion, ID: "run", Generator: &result.Generator{CeilingBits: 1e9}},
 	}
 	for id := 1; id <= 4; id++ {
-		r.cells = append(r.cells, plan.Cell{ID: id, Target: settings.Target{Name: "mine", URL: "http://h/{piece}"}, Mode: settings.Mode{Name: "1KiB", Length: 1000}, Concurrency: id, Repetition: 1})
+		r.cells = append(r.cells, plan.Cell{ID: id, Target: settings.Target{Name: "mine", URL: "http://h/{piece}"}, Mode: workload.Mode{Name: "1KiB", Length: 1000, Requests: 1}, Concurrency: id, Repetition: 1})
 	}
 	return r
 }

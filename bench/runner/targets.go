@@ -17,22 +17,29 @@ import (
 )
 
 // resolve gives each of the lab's targets its URL. labTargets is a list
-// name=URL,name=URL, as the lab hands it to the runner.
+// name=URL,name=URL, as the lab hands it to the runner;
+// a server of pieces and objects is there with the URL of each.
 func resolve(targets []settings.Target, labTargets string) ([]settings.Target, error) {
-	lab := map[string]string{}
+	lab := map[string]settings.Target{}
 	for _, field := range strings.Split(labTargets, ",") {
 		if name, address, ok := strings.Cut(field, "="); ok {
-			lab[name] = address
+			t := lab[name]
+			if t.Name = name; strings.Contains(address, settings.ObjectPlaceholder) {
+				t.ObjectURL = address
+			} else {
+				t.URL = address
+			}
+			lab[name] = t
 		}
 	}
 	resolved := make([]settings.Target, len(targets))
 	for i, t := range targets {
-		if t.URL == "" {
-			t.URL = lab[t.Name]
+		if t.InLab() {
+			t = lab[t.Name]
 		}
-		if t.URL == "" {
+		if t.InLab() {
 			return nil, fmt.Errorf("target %s is a server of the lab, and no lab runs this: use make bench, or name your own server: --targets '%s=http://host/piece/%s'",
-				t.Name, t.Name, settings.PiecePlaceholder)
+				targets[i].Name, targets[i].Name, settings.PiecePlaceholder)
 		}
 		resolved[i] = t
 	}
@@ -43,8 +50,12 @@ func resolve(targets []settings.Target, labTargets string) ([]settings.Target, e
 const answerTimeout = 10 * time.Second
 
 // checkAnswers asks a target for the first byte of the first piece, as clients
-// will, and refuses one that does not answer as a piece server.
+// will, and refuses one that does not answer as a piece server. Of one that has only
+// objects nothing is known that it could be asked for.
 func checkAnswers(ctx context.Context, target settings.Target, p piece.Piece) error {
+	if target.URL == "" {
+		return nil
+	}
 	address := strings.ReplaceAll(target.URL, settings.PiecePlaceholder, p.CID)
 	shown := plain.URL(address)
 	u, err := url.Parse(address)

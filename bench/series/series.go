@@ -107,7 +107,7 @@ func ofRun(run *result.Run, now time.Time, left time.Duration) []*prompb.TimeSer
 // as NAME=VALUE in the order of their names. Those that are empty are left out.
 func settingsOf(run *result.Run) string {
 	var of []string
-	for _, name := range []string{"CACHE", "CONNECTIONS", "DURATION", "PIECES", "PIECE_SIZE", "PROFILE", "REPEAT", "REQUESTS", "SEED", "WARMUP"} {
+	for _, name := range []string{"CACHE", "CONNECTIONS", "DURATION", "PIECES", "PIECE_SIZE", "PROFILE", "REPEAT", "REQUESTS", "SEED", "WARMUP", "WORKLOAD"} {
 		if value := run.Settings[name]; value != "" {
 			of = append(of, name+"="+value)
 		}

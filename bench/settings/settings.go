@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"piecebench/bench/cost"
+	"piecebench/bench/workload"
 	"piecebench/internal/plain"
 	"piecebench/netem/link"
 	"piecebench/piece"
@@ -24,18 +25,20 @@ import (
 
 // Settings are the checked values of all variables.
 type Settings struct {
-	Concurrency Concurrency   // clients, by mode
-	Links       []link.Spec   // links, in the order they are swept
-	Modes       []Mode        // what one request asks for
-	Targets     []Target      // what is measured
-	Duration    time.Duration // the measured window of a cell, or the most it may last
-	Warmup      time.Duration // what runs before the window
-	Requests    int           // that each client makes; 0: as many as fit into the window
-	Repeat      int           // repetitions of each cell
-	Verify      float64       // share of requests whose bytes are checked, 0 to 1
-	Connections string        // reuse or fresh
-	Cache       string        // warm or cold
-	Runtime     string        // auto, native or compose
+	Workload    string            // what the clients do: an ID of package workload
+	Parameters  map[string]string // of the workload's script; nil where it has none
+	Concurrency Concurrency       // clients, by mode
+	Links       []link.Spec       // links, in the order they are swept
+	Modes       []workload.Mode   // what a unit of work asks for
+	Targets     []Target          // what is measured
+	Duration    time.Duration     // the measured window of a cell, or the most it may last
+	Warmup      time.Duration     // what runs before the window
+	Requests    int               // that each client makes; 0: as many as fit into the window
+	Repeat      int               // repetitions of each cell
+	Verify      float64           // share of requests whose bytes are checked, 0 to 1
+	Connections string            // reuse or fresh
+	Cache       string            // warm or cold
+	Runtime     string            // auto, native or compose
 	// Dataset is the generated one. Its seed keys every random choice as well.
 	Dataset dataset.Params
 	Prices  cost.Prices // only reports use them
@@ -170,12 +173,20 @@ func FromText(given map[string]string) (Settings, error) {
 		return Settings{}, err
 	}
 	for _, v := range variables {
-		text := cmp.Or(strings.TrimSpace(given[v.name]), profile[v.name], v.preset)
+		text := strings.TrimSpace(given[v.name])
+		if !v.isOf(s.Workload) {
+			if text != "" {
+				return Settings{}, fmt.Errorf("%s=%s: no variable of %s=%s", v.name, text, workloadVariable, workload.Of(s.Workload).Name)
+			}
+			continue
+		}
+		text = cmp.Or(text, v.presetOf(s.Workload, profile))
 		if err := v.set(&s, text); err != nil {
 			return Settings{}, err
 		}
 		s.Text[v.name] = text
 	}
+	s.Text[workloadVariable] = workload.Of(s.Workload).Name // the path of a script may name a user
 	s.Text[targetsVariable] = targetsText(s.Targets)
 	return s, s.checkTogether()
 }
@@ -190,6 +201,9 @@ func (s Settings) checkTogether() error {
 	}
 	if most := s.Clients(); most > LabClients && s.usesGeneratedDataset() {
 		return fmt.Errorf("CONCURRENCY=%s: the lab's servers are set up for %d clients, not %d: take fewer, or only targets of your own", s.Text["CONCURRENCY"], LabClients, most)
+	}
+	if err := CheckURLs(s.Workload, s.Targets); err != nil {
+		return err
 	}
 	if s.Requests > 0 && s.Warmup > 0 {
 		return fmt.Errorf("REQUESTS=%d: all of a client's requests count, so that none is left for a warm-up: give WARMUP=0s too", s.Requests)
@@ -208,7 +222,7 @@ func (s Settings) Clients() (most int) {
 // usesGeneratedDataset is false where every target is somebody's own server:
 // its pieces are then the manifest's, not PIECE_SIZE's.
 func (s Settings) usesGeneratedDataset() bool {
-	return slices.ContainsFunc(s.Targets, func(t Target) bool { return t.URL == "" })
+	return slices.ContainsFunc(s.Targets, Target.InLab)
 }
 
 // makeOverride matches one VARIABLE=value of a make command line as make hands

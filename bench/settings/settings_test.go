@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"piecebench/bench/cost"
+	"piecebench/bench/workload"
 	"piecebench/piece/dataset"
 )
 
@@ -24,7 +25,7 @@ func TestDefaultsAreTheDocumentedSweep(t *testing.T) {
 	if len(s.Links) != 2 || s.Links[0].String() != "1gbit/40ms" || s.Links[1].String() != "10gbit/40ms" {
 		t.Errorf("links %v", s.Links)
 	}
-	want := []Mode{{"full", 0}, {"1MiB", 1 << 20}, {"10MiB", 10 << 20}, {"100MiB", 100 << 20}}
+	want := []workload.Mode{{Name: "full", Requests: 1}, {Name: "1MiB", Length: 1 << 20, Requests: 1}, {Name: "10MiB", Length: 10 << 20, Requests: 1}, {Name: "100MiB", Length: 100 << 20, Requests: 1}}
 	if diff := cmp.Diff(want, s.Modes); diff != "" {
 		t.Error("modes", diff)
 	}

@@ -1,29 +1,33 @@
 package settings
 
 import (
-	"cmp"
 	"fmt"
-	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"piecebench/bench/cost"
-	"piecebench/internal/plain"
+	"piecebench/bench/workload"
 	"piecebench/netem/link"
 	"piecebench/piece/bytesize"
 	"piecebench/piece/dataset"
 )
 
 // variables is the table of every variable, in the order that help shows them.
-var variables = []variable{
+var variables = slices.Concat(workloadVariables(), []variable{
 	{"CONCURRENCY", "1000", "clients: one number sweeps 1, 10, 100, ... up to and including it; a list is exactly that; /full:1,8 adds a mode's own",
-		value(func(s *Settings) *Concurrency { return &s.Concurrency }, parseConcurrency)},
+		func(s *Settings, text string) (err error) {
+			s.Concurrency, err = parseConcurrency(text, s.parseMode)
+			return err
+		}},
 	{"LINKS", "1gbit/40ms,10gbit/40ms", "links: rate/delay[/loss], or none", value(func(s *Settings) *[]link.Spec { return &s.Links }, listOf(link.Parse))},
-	{"MODES", "full,1MiB,10MiB,100MiB", "requests: full (the whole piece) or a range size", value(func(s *Settings) *[]Mode { return &s.Modes }, listOf(parseMode))},
-	{targetsVariable, "raw,gateway", "the lab's targets, and/or name=http://host/piece/{piece}", value(func(s *Settings) *[]Target { return &s.Targets }, parseTargets)},
+	{modesVariable, workload.Of(workload.Retrieval).Presets[modesVariable], "requests: full (the whole piece) or a range size; other workloads have modes of their own",
+		func(s *Settings, text string) (err error) {
+			s.Modes, err = listOf(s.parseMode)(text)
+			return err
+		}},
+	{targetsVariable, "raw,gateway", "the lab's targets, and/or name=http://host/piece/{piece}; of a workload with objects, name=http://host/object/{object}", value(func(s *Settings) *[]Target { return &s.Targets }, parseTargets)},
 	{"DURATION", "10s", "the measured window of a cell; where REQUESTS is a number, the longest that it may last",
 		value(func(s *Settings) *time.Duration { return &s.Duration }, durationFrom(time.Second, 24*time.Hour))},
 	{"WARMUP", "2s", "what runs before the window", value(func(s *Settings) *time.Duration { return &s.Warmup }, durationFrom(0, time.Hour))},
@@ -43,7 +47,7 @@ var variables = []variable{
 	{"PRICE_EGRESS", "0", "price of a GB (10^9 bytes) of egress, in any currency: reports then have the cost per TB; 0 counts none",
 		value(func(s *Settings) *float64 { return &s.Prices.Egress }, cost.Parse)},
 	{"PRICE_SERVER_HOUR", "0", "price of a server for an hour, in the same currency", value(func(s *Settings) *float64 { return &s.Prices.ServerHour }, cost.Parse)},
-}
+})
 
 // value returns what parses a variable into its field.
 func value[T any](field func(*Settings) *T, parse func(string) (T, error)) func(*Settings, string) error {
@@ -86,7 +90,7 @@ type Concurrency struct {
 }
 
 // Of returns the steps of a mode.
-func (c Concurrency) Of(mode Mode) []int {
+func (c Concurrency) Of(mode workload.Mode) []int {
 	if own, ok := c.Own[mode.Name]; ok {
 		return own
 	}
@@ -95,7 +99,7 @@ func (c Concurrency) Of(mode Mode) []int {
 
 // parseConcurrency reads 10,100,1000/full:1,8,16. A slash, because a shell
 // would end the command at a semicolon, and run the rest of the sweep.
-func parseConcurrency(text string) (c Concurrency, err error) {
+func parseConcurrency(text string, parseMode func(string) (workload.Mode, error)) (c Concurrency, err error) {
 	for part := range strings.SplitSeq(text, "/") {
 		name, list, own := strings.Cut(part, ":")
 		if !own {
@@ -145,83 +149,6 @@ func decadesTo(n int) []int {
 		steps = append(steps, step)
 	}
 	return append(steps, n)
-}
-
-// FullMode is the name of the mode in which a request asks for a whole piece.
-const FullMode = "full"
-
-// Mode is what one request asks for.
-type Mode struct {
-	Name   string // FullMode, or the range's size such as 1MiB
-	Length int64  // bytes of a range; 0 for the full piece
-}
-
-// RequestBytes returns how many bytes a request asks for, of a piece of so many bytes.
-func (m Mode) RequestBytes(piece int64) int64 { return cmp.Or(m.Length, piece) }
-
-func parseMode(text string) (Mode, error) {
-	if text == FullMode {
-		return Mode{Name: FullMode}, nil
-	}
-	n, err := bytesize.Parse(text)
-	if err != nil {
-		return Mode{}, fmt.Errorf("want full or a range size: %w", err)
-	}
-	return Mode{Name: bytesize.String(n), Length: n}, nil
-}
-
-const targetsVariable = "TARGETS"
-
-// Target is one server that is measured.
-type Target struct {
-	Name string
-	// URL has {piece} in place of the piece CID; it is empty for a target of the
-	// lab. It may hold secrets: what is shown or kept of it is plain.URL.
-	URL string
-}
-
-// targetsText is the value of TARGETS without its secrets.
-func targetsText(targets []Target) string {
-	var fields []string
-	for _, t := range targets {
-		field := t.Name
-		if t.URL != "" {
-			field += "=" + plain.URL(t.URL)
-		}
-		fields = append(fields, field)
-	}
-	return strings.Join(fields, ",")
-}
-
-// PiecePlaceholder stands for the piece CID in a target's URL.
-const PiecePlaceholder = "{piece}"
-
-// targetName keeps names fit for file names, labels and table columns.
-var targetName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$`)
-
-func parseTargets(text string) (targets []Target, err error) {
-	for field := range strings.SplitSeq(text, ",") {
-		name, address, own := strings.Cut(strings.TrimSpace(field), "=")
-		if !targetName.MatchString(name) {
-			return nil, fmt.Errorf("target name %q: want letters, digits, '.', '_' or '-', 40 at most", plain.URL(name))
-		}
-		if own {
-			u, err := url.Parse(address)
-			if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || !strings.Contains(address, PiecePlaceholder) {
-				return nil, fmt.Errorf("target %s: want %s=http://host/piece/%s", name, name, PiecePlaceholder)
-			}
-			if strings.Contains(address, plain.Hidden) {
-				return nil, fmt.Errorf("target %s: %s hides a user and password, or a query, which are not recorded: give them again", name, plain.Hidden)
-			}
-		} else if !slices.Contains(LabTargets, name) {
-			return nil, fmt.Errorf("target %s: the lab has %s; another server is name=http://host/piece/%s", name, strings.Join(LabTargets, " and "), PiecePlaceholder)
-		}
-		if slices.ContainsFunc(targets, func(t Target) bool { return t.Name == name }) {
-			return nil, fmt.Errorf("target %s is listed twice", name)
-		}
-		targets = append(targets, Target{Name: name, URL: address})
-	}
-	return targets, nil
 }
 
 // LabTargets are the targets that the lab brings up: nginx over flat files,

@@ -70,7 +70,7 @@ func (j job) run(ctx context.Context) error {
 		Out:        j.Out,
 		Resume:     j.Resume,
 		K6:         files.k6(),
-		Script:     files.script(),
+		Scripts:    files.scripts(),
 		Agent:      os.Getenv("AGENT_URL"),
 		AgentToken: token,
 		Shaped:     os.Getenv("AGENT_SHAPED_URL"),

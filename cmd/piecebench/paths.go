@@ -19,7 +19,7 @@ func findInstall() (install, error) {
 
 func (i install) bin() string       { return filepath.Join(i.root, "bin") }
 func (i install) k6() string        { return filepath.Join(i.bin(), "k6") }
-func (i install) script() string    { return filepath.Join(i.root, "k6", "scripts", "retrieval.js") }
+func (i install) scripts() string   { return filepath.Join(i.root, "k6", "scripts") }
 func (i install) nginxConf() string { return filepath.Join(i.root, "nginx", "nginx.conf") }
 func (i install) prometheusConf() string {
 	return filepath.Join(i.root, "dashboards", "prometheus.yml")

@@ -1,6 +1,8 @@
 package scripts_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -119,5 +121,31 @@ func TestASignalEndsTheRunnerAndRemovesTheLab(t *testing.T) {
 		}
 		h.wantAsked(s, "kill --signal TERM runner")
 		h.wantAsked(s, "compose rm --stop --force bench netem nginx gateway")
+	}
+}
+
+func TestAScriptOfOnesOwnIsMountedWhereItLies(t *testing.T) {
+	h := withDocker(t, ":", ":", ":")
+	folder := filepath.Join(h.checkout, "my own")
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	h.write(filepath.Join(folder, "mine.js"), "")
+	h.stub("docker", `echo "$WORKLOAD in $PIECEBENCH_WORKLOAD" >"$STUBS/workload"`)
+	for given, want := range map[string]string{
+		"my own/mine.js":                   folder + "/mine.js in " + folder,
+		filepath.Join(folder, "mine.js"):   folder + "/mine.js in " + folder,
+		"retrieval":                        "retrieval in",
+		filepath.Join(folder, "absent.js"): "",
+	} {
+		t.Setenv("WORKLOAD", given)
+		s := h.start("scripts/compose", "plan")
+		if code := s.code(); want == "" {
+			if code != 2 || !strings.Contains(s.said.String(), "no such file") {
+				t.Errorf("WORKLOAD=%s: exit code %d: %s", given, code, &s.said)
+			}
+		} else if got := h.read(h.note("workload")); code != 0 || got != want {
+			t.Errorf("WORKLOAD=%s: exit code %d, %q, want %q: %s", given, code, got, want, &s.said)
+		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 
 	"piecebench/bench/readable"
 	"piecebench/bench/result"
-	"piecebench/bench/settings"
 	"piecebench/bench/stats"
+	"piecebench/bench/workload"
 	"piecebench/records"
 	"piecebench/report"
 )
@@ -88,7 +88,7 @@ func table(dir string, l *report.Link) (report.Table, error) {
 func inOrder(rows []*report.Row) []*report.Row {
 	rows = slices.Clone(rows)
 	isRange := func(r *report.Row) int {
-		if r.Mode == settings.FullMode {
+		if r.Mode == workload.FullMode {
 			return 0
 		}
 		return 1
@@ -101,7 +101,7 @@ func inOrder(rows []*report.Row) []*report.Row {
 
 // scenario names a mode as the study did: range-requests 10 MiB.
 func scenario(mode string) string {
-	if mode == settings.FullMode {
+	if mode == workload.FullMode {
 		return "full-fetch"
 	}
 	unit := strings.TrimLeft(mode, "0123456789")
