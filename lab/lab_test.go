@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -230,6 +231,24 @@ func TestTheHostsPacketBacklogIsRaisedUntilTheLastLabIsDown(t *testing.T) {
 	}
 	if after := packetBacklog(); after != before {
 		t.Errorf("it is %q after the last lab, and was %q before", after, before)
+	}
+}
+
+// In a container /proc/sys has the settings of its own network only.
+func TestALabComesUpWhereTheHostsSettingsAreNotSeen(t *testing.T) {
+	cfg := config(t)
+	l := labtest.New(t, "contained")
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
+		err := unix.Unshare(unix.CLONE_NEWNET)
+		if err == nil {
+			err = l.Up(cfg, t.Output())
+		}
+		done <- err
+	}()
+	if err := <-done; err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os/exec"
 	"slices"
@@ -135,13 +134,7 @@ func TestStartRefuses(t *testing.T) {
 func TestProcsFindsTheServersOfThePorts(t *testing.T) {
 	l := newLab(t)
 	a := l.start(Auto, "--ports", "9100,9101,9102")
-	l.inNamespace(l.servers, func() {
-		if ln, err := net.Listen("tcp", ":9101"); err != nil {
-			t.Error(err)
-		} else {
-			t.Cleanup(func() { ln.Close() })
-		}
-	})
+	l.listen(":9101")
 	procs, err := a.Procs(context.Background())
 	if err != nil {
 		t.Fatal(err)

@@ -14,21 +14,20 @@ import (
 	"piecebench/netem/client"
 )
 
+// withServer returns a lab with a link, and a server that the agent watches.
+func withServer(t *testing.T) (*testLab, *testAgent, net.Listener) {
+	t.Helper()
+	l := newLab(t)
+	a := l.start(Auto, "--ports", "9101")
+	a.set("100mbit/5ms")
+	return l, a, l.listen(":9101")
+}
+
 // One client that does not read and one of which the server wants nothing: TCP
 // knows that the first waits for its client. Those that come
 // around the link do not count.
 func TestSocketsTellWhomAConnectionWaitsFor(t *testing.T) {
-	l := newLab(t)
-	a := l.start(Auto, "--ports", "9101")
-	a.set("100mbit/5ms")
-	var listener net.Listener
-	l.inNamespace(l.servers, func() {
-		var err error
-		if listener, err = net.Listen("tcp", ":9101"); err != nil {
-			t.Error(err)
-		}
-	})
-	defer listener.Close()
+	l, a, listener := withServer(t)
 	for _, around := range []struct{ from, to string }{{l.servers, "127.0.0.1:9101"}, {l.clients, "198.18.1.2:9101"}} {
 		l.inNamespace(around.from, func() {
 			conn, err := net.Dial("tcp4", around.to)
@@ -79,17 +78,7 @@ func TestSocketsTellWhomAConnectionWaitsFor(t *testing.T) {
 // A connection whose acknowledgements do not come is seen, and how long it has
 // waited; one that nobody holds up is not.
 func TestSocketsShowAConnectionWithoutProgress(t *testing.T) {
-	l := newLab(t)
-	a := l.start(Auto, "--ports", "9101")
-	a.set("100mbit/5ms")
-	var listener net.Listener
-	l.inNamespace(l.servers, func() {
-		var err error
-		if listener, err = net.Listen("tcp", ":9101"); err != nil {
-			t.Error(err)
-		}
-	})
-	defer listener.Close()
+	l, a, listener := withServer(t)
 	conn, err := l.dial("198.18.0.2:9101", 5*time.Second)
 	if err != nil {
 		t.Fatal(err)

@@ -93,16 +93,21 @@ func (l *testLab) serveBlobs(addr string) {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	l.inNamespace(l.servers, func() {
-		ln, err := net.Listen("tcp", addr)
-		if err != nil {
-			l.t.Error(err)
-			return
-		}
-		server := &http.Server{Handler: blob}
-		l.t.Cleanup(func() { server.Close() })
-		go server.Serve(ln)
-	})
+	server := &http.Server{Handler: blob}
+	l.t.Cleanup(func() { server.Close() })
+	go server.Serve(l.listen(addr))
+}
+
+// listen listens at an address of the servers until the test ends.
+func (l *testLab) listen(addr string) (listener net.Listener) {
+	l.t.Helper()
+	var err error
+	l.inNamespace(l.servers, func() { listener, err = net.Listen("tcp", addr) })
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.t.Cleanup(func() { listener.Close() })
+	return listener
 }
 
 // sendDatagrams sends n packets from the servers to the clients, and returns

@@ -60,7 +60,7 @@ func host(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder
 	for _, argv := range [][]string{{"ip", "rule"}, {"ip", "-o", "route", "show", "table", "all", "type", "unreachable"},
-		{"sysctl", "net.ipv4.ip_early_demux", "net.ipv4.tcp_congestion_control", "net.ipv4.tcp_allowed_congestion_control", "net.core.rps_default_mask"}} {
+		{"sysctl", "net.ipv4.ip_early_demux", "net.ipv4.tcp_congestion_control", "net.core.rps_default_mask", "net.core.netdev_max_backlog"}} {
 		out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v: %v: %s", argv, err, out)

@@ -4,6 +4,7 @@
 package contained
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -25,6 +26,10 @@ const (
 // hidden are the folders of which the tests get empty ones of their own: ip keeps
 // the names of network namespaces in one, labs their state in the other.
 var hidden = []string{"/run/netns", "/run/piecebench"}
+
+// own are settings of the whole host that labs change. The tests get a copy of each: what
+// they change is not the host's, and no other lab changes it meanwhile.
+var own = []string{"/proc/sys/net/core/netdev_max_backlog"}
 
 // Run calls run, which runs the tests, and returns its exit code; for TestMain.
 // As root it calls run in a PID namespace, where the machine's labs and network
@@ -95,8 +100,8 @@ func runFirst() int {
 	}
 }
 
-// mount makes /proc show this PID namespace, and hides the hidden folders. The mounts are
-// not seen outside.
+// mount makes /proc show this PID namespace, hides the hidden folders, and copies the
+// tests' own settings. The mounts are not seen outside.
 func mount() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
@@ -112,7 +117,31 @@ func mount() error {
 			return fmt.Errorf("mount %s: %w", dir, err)
 		}
 	}
+	for _, setting := range own {
+		// In a container they do not exist: its network is not the host's.
+		if err := mountCopy(setting); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("mount a copy of %s: %w", setting, err)
+		}
+	}
 	return nil
+}
+
+// mountCopy puts a file with the same content in the place of one.
+func mountCopy(path string) error {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	copied, err := os.CreateTemp("", "contained")
+	if err != nil {
+		return err
+	}
+	defer copied.Close()
+	defer os.Remove(copied.Name()) // the mount keeps it
+	if _, err := copied.Write(content); err != nil {
+		return err
+	}
+	return unix.Mount(copied.Name(), path, "", unix.MS_BIND, "")
 }
 
 func code(status syscall.WaitStatus) int {

@@ -6,10 +6,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"piecebench/internal/testneeds"
 )
@@ -92,6 +95,30 @@ func TestWhatATestStartsDiesWithIt(t *testing.T) {
 				t.Error("a network namespace is left")
 			}
 		})
+	}
+}
+
+func TestWhatATestChangesOfTheHostsSettingsIsNotTheHosts(t *testing.T) {
+	testneeds.Root(t)
+	another := t.TempDir()
+	if err := unix.Mount("proc", another, "proc", 0, ""); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Unmount(another, unix.MNT_DETACH)
+	for _, setting := range own {
+		if _, err := os.Stat(setting); err != nil {
+			t.Skip("SKIPPED, NOT tested: the host's settings are not seen in this container:", err)
+		}
+		if out, err := exec.Command("sh", "-c", "echo 4711 >"+setting).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		if changed, err := os.ReadFile(setting); err != nil || string(changed) != "4711\n" {
+			t.Errorf("%s: %q, %v", setting, changed, err)
+		}
+		theHosts, err := os.ReadFile(filepath.Join(another, strings.TrimPrefix(setting, "/proc")))
+		if err != nil || string(theHosts) == "4711\n" {
+			t.Errorf("%s of the host: %q, %v", setting, theHosts, err)
+		}
 	}
 }
 
