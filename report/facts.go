@@ -55,6 +55,7 @@ var Facts = []Fact{
 		low, high := stats.Wilson(f.OK, f.OK+f.Failed, 0.95)
 		return fmt.Sprintf("%s (%s to %s)", f.Success(), percent(low), percent(high))
 	}},
+	{"fairness between clients", (*Figures).fairness},
 	{"verified", func(f *Figures) string {
 		var requests, bytes int64
 		for _, c := range f.Cells {
@@ -156,6 +157,15 @@ func (f *Figures) statuses() (texts []string) {
 		texts = append(texts, fmt.Sprintf("%d with status %s", sum[status], status))
 	}
 	return texts
+}
+
+// fairness is 1 for a single client, which says nothing.
+func (f *Figures) fairness() string {
+	index, ok := f.Mean(func(c result.Cell) *float64 { return c.Fairness })
+	if !ok || f.Row.Concurrency == 1 {
+		return ""
+	}
+	return threeDigits(index)
 }
 
 // ServerSeconds and GeneratorSeconds are CPU seconds per gigabyte.

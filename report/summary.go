@@ -146,7 +146,12 @@ func (v *View) AllFigures(rows []*Row) Table {
 		t.Head = append(t.Head, Right("ratio to "+v.Targets[0]))
 	}
 	t.Head = append(t.Head, Right("TTFB p50"), Right("TTFB p95"), Right("TTFB p99"),
-		Right("duration p50"), Right("duration p95"), Right("duration p99"), Right("success"), Right("cut"), Left("limited by"))
+		Right("duration p50"), Right("duration p95"), Right("duration p99"), Right("success"), Right("cut"))
+	fairness := slices.ContainsFunc(All(rows), func(f *Figures) bool { return f.fairness() != "" })
+	if fairness {
+		t.Head = append(t.Head, Right("fairness"))
+	}
+	t.Head = append(t.Head, Left("limited by"))
 	for _, f := range All(rows) {
 		cells := []string{f.Row.Mode, strconv.Itoa(f.Row.Concurrency), f.Target, f.goodputAndShare()}
 		switch {
@@ -158,7 +163,11 @@ func (v *View) AllFigures(rows []*Row) Table {
 		w := f.WarmupQuantiles
 		cells = append(cells, Quantile(f.TTFB.P50, w), Quantile(f.TTFB.P95, w), Quantile(f.TTFB.P99, w),
 			Quantile(f.Duration.P50, w), Quantile(f.Duration.P95, w), Quantile(f.Duration.P99, w),
-			f.Success(), strconv.FormatInt(f.Cut, 10), OrMissing(f.LimitedBy))
+			f.Success(), strconv.FormatInt(f.Cut, 10))
+		if fairness {
+			cells = append(cells, OrMissing(f.fairness()))
+		}
+		cells = append(cells, OrMissing(f.LimitedBy))
 		t.Lines = append(t.Lines, Line{cells, f.Because, f.Row})
 	}
 	return t

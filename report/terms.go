@@ -1,5 +1,7 @@
 package report
 
+import "slices"
+
 // terms are the words of every report, as docs/METHODOLOGY.md defines them.
 var terms = []Term{
 	{"row", "a link, a mode and a number of clients: a table compares the targets in it. A cell is one target in one row, one repetition."},
@@ -16,6 +18,9 @@ var terms = []Term{
 		"or latency (too few clients for the path). – is not known. The rules are in docs/METHODOLOGY.md."},
 }
 
+// fairnessTerm is for runs that have it.
+var fairnessTerm = Term{"fairness", "how evenly the clients shared the goodput (Jain’s index): 1 if all got the same, 1/n if one of n got everything."}
+
 // costTerm is for reports with prices.
 var costTerm = Term{"cost per TB", "for 10^12 bytes of payload, in the currency of the prices: the price of a GB of egress x 1000, and the price of a server’s hour x the hours " +
 	"that one takes at this goodput. Headers and retransmissions, which a bill may include, do not count."}
@@ -26,8 +31,12 @@ var PhasesTerm = Term{"connect, TLS, waiting, receiving", "the mean time of an o
 
 // Terms are the words of this report.
 func (v *View) Terms() []Term {
-	if v.Costs() == nil {
-		return terms[:len(terms):len(terms)]
+	all := slices.Clone(terms)
+	if slices.ContainsFunc(All(v.Rows), func(f *Figures) bool { return f.fairness() != "" }) {
+		all = append(all, fairnessTerm)
 	}
-	return append(terms[:len(terms):len(terms)], costTerm)
+	if v.Costs() != nil {
+		all = append(all, costTerm)
+	}
+	return all
 }

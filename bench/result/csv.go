@@ -54,6 +54,7 @@ var columns = []column{
 	{"generator_cpu_s_per_gb", func(c Cell) string { return optional(c.GenCPUSPerGB, 4) }},
 	{"limited_by", func(c Cell) string { return c.LimitedBy }},
 	{"delivered_mbit_s", func(c Cell) string { return decimal(c.DeliveredBits()/1e6, 3) }},
+	{"fairness", func(c Cell) string { return optional(c.Fairness, 6) }},
 }
 
 // WriteCellsCSV writes cells.csv into the run's folder, atomically, a row per

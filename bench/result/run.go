@@ -118,6 +118,9 @@ type Cell struct {
 	// compared with the piece's; VerifiedBytes are these bytes, if right.
 	Verified      int64 `json:"requests_verified,omitempty"`
 	VerifiedBytes int64 `json:"verified_bytes,omitempty"`
+	// Fairness is Jain's index over the clients' shares of WindowBytes: 1 if all got
+	// the same. Nil if nothing came, and of a run of an older piecebench.
+	Fairness *float64 `json:"fairness,omitempty"`
 }
 
 // RequestsFailed returns the number of failed requests.

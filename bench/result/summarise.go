@@ -45,7 +45,8 @@ func Summarise(rows iter.Seq2[records.Request, error], window records.Window, ce
 	cell.Verified, cell.VerifiedBytes = 0, 0
 	cell.Failed, cell.FailedStatus, cell.FirstErrors = map[records.Outcome]int{}, nil, nil
 
-	var inside, all cohort // requests started inside the window; all requests
+	share := make(map[int32]float64, cell.Concurrency) // of WindowBytes, by client
+	var inside, all cohort                             // requests started inside the window; all requests
 	for r, err := range rows {
 		if err != nil {
 			return err
@@ -69,6 +70,7 @@ func Summarise(rows iter.Seq2[records.Request, error], window records.Window, ce
 		cell.DeliveredBytes += r.WindowBytes
 		if r.Outcome == records.OK || r.Outcome == records.Cut {
 			cell.WindowBytes += r.WindowBytes
+			share[r.Client] += float64(r.WindowBytes)
 		}
 		if r.VerifiedBytes > 0 {
 			cell.Verified++
@@ -84,6 +86,7 @@ func Summarise(rows iter.Seq2[records.Request, error], window records.Window, ce
 			cell.addFailure(r)
 		}
 	}
+	cell.Fairness = jain(share, cell.Concurrency)
 	population := &inside
 	cell.WarmupQuantiles = inside.ended < cell.Concurrency && all.size > inside.size
 	if cell.WarmupQuantiles {
@@ -94,6 +97,21 @@ func Summarise(rows iter.Seq2[records.Request, error], window records.Window, ce
 		cell.TTFB, cell.Duration = quantiles(&population.ttfb), quantiles(&population.duration)
 	}
 	return nil
+}
+
+// jain returns Jain's index of fairness of n clients, some of which may have got nothing: 1
+// if all got the same, 1/n if one got everything. Nil where none got anything.
+func jain(share map[int32]float64, n int) *float64 {
+	var sum, squares float64
+	for _, x := range share {
+		sum += x
+		squares += x * x
+	}
+	if squares == 0 {
+		return nil
+	}
+	index := sum * sum / (float64(n) * squares)
+	return &index
 }
 
 // cohort is a set of requests chosen by when they started.

@@ -56,6 +56,31 @@ func wantQuantile(t *testing.T, what string, q *Quantile, ms float64, bound bool
 	}
 }
 
+func TestFairnessIsOneWhereAllGetTheSame(t *testing.T) {
+	get := func(client int32, bytes int64, outcome records.Outcome) records.Request {
+		r := request(3, 4, 0.1, outcome)
+		r.Client, r.WindowBytes = client, bytes
+		return r
+	}
+	for _, c := range []struct {
+		what     string
+		requests []records.Request
+		want     float64
+	}{
+		{"the same", []records.Request{get(1, 10, records.OK), get(2, 5, records.OK), get(2, 5, records.Cut)}, 1},
+		{"one of two", []records.Request{get(1, 10, records.OK)}, 0.5},
+		{"a failed one has got nothing", []records.Request{get(1, 10, records.OK), get(2, 10, records.Short)}, 0.5},
+		{"three to one", []records.Request{get(1, 30, records.OK), get(2, 10, records.OK)}, 0.8},
+	} {
+		if got := summarise(t, 2, c.requests...).Fairness; got == nil || math.Abs(*got-c.want) > 1e-9 {
+			t.Errorf("%s: %v, want %v", c.what, got, c.want)
+		}
+	}
+	if got := summarise(t, 2, get(1, 10, records.Short)).Fairness; got != nil {
+		t.Errorf("nothing came, and the fairness is %v", *got)
+	}
+}
+
 func TestCountsAreOfRequestsThatEndInTheWindow(t *testing.T) {
 	before := request(0, 1.5, 0.1, records.OK)
 	before.WindowBytes = 0
