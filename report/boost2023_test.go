@@ -53,7 +53,7 @@ func measured(t *testing.T, dir string, c result.Cell, requests ...records.Reque
 // boost2023Rows returns the table's rows, a list of cells each.
 func boost2023Rows(t *testing.T, dir string, cells ...result.Cell) [][]string {
 	t.Helper()
-	text, err := export.Boost2023{}.Run(dir, &result.Run{ID: "x", Planned: len(cells), Cells: cells})
+	text, err := export.Boost2023.Run(dir, &result.Run{ID: "x", Planned: len(cells), Cells: cells})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestBoost2023HasTheStudysOrder(t *testing.T) {
 func TestBoost2023NeedsTheRecords(t *testing.T) {
 	for records, want := range map[string]string{"": "cell 7 of the run names no records", "../other.parquet": "cell 7 of the run names no records", "requests/gone.parquet": "gone.parquet"} {
 		run := &result.Run{Cells: []result.Cell{{ID: 7, Target: "raw", Link: "none", Mode: "full", Concurrency: 1, WindowS: 1, Records: records}}}
-		_, err := export.Boost2023{}.Run(t.TempDir(), run)
+		_, err := export.Boost2023.Run(t.TempDir(), run)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("records %q: %v; want one line with %q", records, err, want)
 		}

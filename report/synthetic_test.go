@@ -176,7 +176,7 @@ func TestReportsOfTheSyntheticRun(t *testing.T) {
 	if err := run.Save(dir); err != nil {
 		t.Fatal(err)
 	}
-	paths, err := export.Save(dir, run, export.HTML{}, export.Markdown{})
+	paths, err := export.Save(dir, run, export.HTML, export.Markdown)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestReportsOfTheSyntheticRun(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, st, err)
 		}
 	}
-	if _, err := export.Named(export.Exporters(80), "pdf"); err == nil {
+	if _, err := export.Named(export.OfRuns(80), "pdf"); err == nil {
 		t.Error("a format that does not exist is known")
 	}
 }

@@ -48,7 +48,7 @@ the machine limited every row. Without three repetitions it exits with 2.`,
 			if err != nil {
 				return err
 			}
-			exporter, err := export.Named(export.Comparers(terminalWidth()), format)
+			chosen, err := export.Named(export.OfComparisons(terminalWidth()), format)
 			if err != nil {
 				return fmt.Errorf("compare %w", err)
 			}
@@ -61,7 +61,7 @@ the machine limited every row. Without three repetitions it exits with 2.`,
 				return err
 			}
 			c.Margin = most
-			out, err := exporter.Comparison(comparison.Document(c))
+			out, err := chosen.Comparison(comparison.Document(c))
 			if err != nil {
 				return err
 			}
@@ -72,7 +72,7 @@ the machine limited every row. Without three repetitions it exits with 2.`,
 		},
 	}
 	cmd.Flags().StringSliceVar(&targets, "targets", nil, "compare these two targets, A's and B's, such as raw,gateway; without B, both of A")
-	cmd.Flags().StringVar(&format, "format", "text", export.Names(export.Comparers(mostWidth)))
+	cmd.Flags().StringVar(&format, "format", "text", export.Names(export.OfComparisons(mostWidth)))
 	cmd.Flags().StringVar(&failBeyond, "fail-beyond", "", "exit with 1 if a figure is shown to be worse by more than this share, such as 5%")
 	cmd.Flags().StringVar(&margin, "margin", fmt.Sprintf("%g%%", 100*compare.DefaultMargin), "the difference that does not matter: an interval within it shows no difference")
 	return cmd

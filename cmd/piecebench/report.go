@@ -32,18 +32,22 @@ With prices, of the run or given now, it has the cost of a TB delivered.`,
 			if run.Settings, err = settings.WithPrices(run.Settings, cmd.Flags()); err != nil {
 				return err
 			}
-			exporters := []export.Exporter{export.HTML{}, export.Markdown{}}
+			formats := []export.Format{export.HTML, export.Markdown}
 			if format != "" {
-				e, err := export.Named(export.Exporters(terminalWidth()), format)
+				f, err := export.Named(export.OfRuns(terminalWidth()), format)
 				if err != nil {
 					return fmt.Errorf("report %w", err)
 				}
-				if e.File() == "" {
-					return print(cmd, e, args[0], run)
+				if f.File == "" {
+					text, err := f.Run(args[0], run)
+					if err == nil {
+						_, err = cmd.OutOrStdout().Write(text)
+					}
+					return err
 				}
-				exporters = []export.Exporter{e}
+				formats = []export.Format{f}
 			}
-			paths, err := export.Save(args[0], run, exporters...)
+			paths, err := export.Save(args[0], run, formats...)
 			for _, path := range paths {
 				fmt.Fprintln(cmd.OutOrStdout(), path)
 			}
@@ -51,16 +55,6 @@ With prices, of the run or given now, it has the cost of a TB delivered.`,
 		},
 	}
 	settings.AddFlags(cmd.Flags(), settings.PriceVariables...)
-	cmd.Flags().StringVar(&format, "format", "", export.Names(export.Exporters(mostWidth))+" (default html and md)")
+	cmd.Flags().StringVar(&format, "format", "", export.Names(export.OfRuns(mostWidth))+" (default html and md)")
 	return cmd
-}
-
-// print writes a report to standard output.
-func print(cmd *cobra.Command, e export.Exporter, dir string, run *result.Run) error {
-	data, err := e.Run(dir, run)
-	if err != nil {
-		return err
-	}
-	_, err = cmd.OutOrStdout().Write(data)
-	return err
 }

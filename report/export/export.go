@@ -1,4 +1,4 @@
-// Package export knows every format of a report. Each format has a file of its own.
+// Package export knows every format of a report.
 package export
 
 import (
@@ -9,46 +9,66 @@ import (
 	"piecebench/bench/result"
 	"piecebench/internal/wholefile"
 	"piecebench/report"
+	"piecebench/report/boost2023"
+	"piecebench/report/markdown"
+	"piecebench/report/page"
+	"piecebench/report/text"
 )
 
-// Exporter writes the report of a run in one format.
-type Exporter interface {
-	Name() string // for --format
-	File() string // its name in the run's folder; empty for a format that is printed
-	Run(dir string, run *result.Run) ([]byte, error)
+// Format is one form of a report.
+type Format struct {
+	Name       string // for --format
+	File       string // in the run's folder; empty for a format that is printed
+	Run        func(dir string, run *result.Run) ([]byte, error)
+	Comparison func(report.Document) ([]byte, error) // nil where there is none
 }
 
-// Comparer is an Exporter that also writes comparisons.
-type Comparer interface {
-	Exporter
-	Comparison(report.Document) ([]byte, error)
+var (
+	// HTML is a page with charts that needs no network.
+	HTML = Format{"html", "report.html", page.Run, page.Document}
+
+	// Markdown is text with tables, to paste into an issue.
+	Markdown = Format{"md", "report.md",
+		func(_ string, run *result.Run) ([]byte, error) { return []byte(markdown.Run(run)), nil },
+		func(d report.Document) ([]byte, error) { return []byte(markdown.Document(d)), nil },
+	}
+
+	// Boost2023 is the table of the Boost team's study of 2023, as Markdown.
+	Boost2023 = Format{"boost-2023", "boost-2023.md", func(dir string, run *result.Run) ([]byte, error) {
+		d, err := boost2023.Document(dir, run)
+		return []byte(markdown.Document(d)), err
+	}, nil}
+)
+
+// Text is a summary for a terminal, wrapped at width characters.
+func Text(width int) Format {
+	return Format{"text", "",
+		func(_ string, run *result.Run) ([]byte, error) { return []byte(text.Run(run, width)), nil },
+		func(d report.Document) ([]byte, error) { return []byte(text.Document(d, width)), nil },
+	}
 }
 
-// Exporters are all formats. Text is wrapped at width characters.
-func Exporters(width int) []Exporter {
-	return []Exporter{HTML{}, Markdown{}, Boost2023{}, Text{width}}
-}
+// OfRuns are the formats of a run's report.
+func OfRuns(width int) []Format { return []Format{HTML, Markdown, Boost2023, Text(width)} }
 
-// Comparers are the formats of comparisons.
-func Comparers(width int) []Comparer {
-	return []Comparer{Text{width}, Markdown{}, HTML{}}
-}
+// OfComparisons are the formats of comparisons.
+func OfComparisons(width int) []Format { return []Format{Text(width), Markdown, HTML} }
 
-// Named returns the exporter with a name.
-func Named[E Exporter](all []E, name string) (E, error) {
-	for _, e := range all {
-		if e.Name() == name {
-			return e, nil
+// Named returns the format with a name.
+func Named(all []Format, name string) (Format, error) {
+	for _, f := range all {
+		if f.Name == name {
+			return f, nil
 		}
 	}
-	return *new(E), fmt.Errorf("format %q is not known: use %s", name, Names(all))
+	return Format{}, fmt.Errorf("format %q is not known: use %s", name, Names(all))
 }
 
-// Names lists exporters: "html, md or text".
-func Names[E Exporter](all []E) string {
+// Names lists formats: "html, md or text".
+func Names(all []Format) string {
 	var names []string
-	for _, e := range all {
-		names = append(names, e.Name())
+	for _, f := range all {
+		names = append(names, f.Name)
 	}
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " or " + names[last]
@@ -60,18 +80,18 @@ func Write(dir string) error {
 	if err != nil {
 		return err
 	}
-	_, err = Save(dir, run, HTML{}, Markdown{})
+	_, err = Save(dir, run, HTML, Markdown)
 	return err
 }
 
 // Save writes reports into the run's folder, and returns the paths of their files.
-func Save(dir string, run *result.Run, exporters ...Exporter) (paths []string, err error) {
-	for _, e := range exporters {
-		data, err := e.Run(dir, run)
+func Save(dir string, run *result.Run, formats ...Format) (paths []string, err error) {
+	for _, f := range formats {
+		data, err := f.Run(dir, run)
 		if err != nil {
 			return paths, err
 		}
-		path := filepath.Join(dir, e.File())
+		path := filepath.Join(dir, f.File)
 		if err := wholefile.Write(path, data, 0o644); err != nil {
 			return paths, err
 		}
