@@ -20,6 +20,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"piecebench/internal/uml"
 	"piecebench/netem/client"
 	"piecebench/netem/link"
 )
@@ -213,7 +214,7 @@ func (l *testLab) networkState() string {
 		argv = append([]string{argv[0], "-n", l.servers}, argv[1:]...)
 		fmt.Fprintf(&text, "$ %s\n%s", strings.Join(argv, " "), run(l.t, argv...))
 	}
-	if _, err := exec.LookPath("nft"); err == nil && !inUML() {
+	if _, err := exec.LookPath("nft"); err == nil && !uml.Inside() {
 		text.WriteString(run(l.t, "ip", "netns", "exec", l.servers, "nft", "list", "ruleset"))
 	}
 	l.inNamespace(l.servers, func() {

@@ -6,24 +6,23 @@ import (
 	"runtime"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"piecebench/internal/contained"
 	"piecebench/internal/program"
 	"piecebench/internal/testneeds"
+	"piecebench/internal/uml"
 )
 
 // agentBinary is the netem-agent that the tests run as a process of its own.
-var agentBinary = os.Getenv("NETEM_TEST_AGENT")
+var agentBinary = os.Getenv(agentVariable)
+
+const agentVariable = "NETEM_TEST_AGENT"
 
 // The main thread stays where it is: /proc/net is that of its network namespace,
 // and a test that enters another one must not get this thread for it.
 func init() { runtime.LockOSThread() }
 
 func TestMain(m *testing.M) {
-	if inUML() {
-		umlMain(m)
-	}
+	uml.Main(m, "veth", "sch_tbf", "sch_htb", "sch_netem")
 	os.Exit(contained.Run(func() int {
 		if agentBinary == "" {
 			var err error
@@ -41,15 +40,7 @@ func needRoot(t *testing.T) {
 	t.Helper()
 	testneeds.Root(t)
 	testneeds.Program(t, "tc")
-	if _, err := os.Stat("/dev/net/tun"); err != nil && !inUML() {
+	if _, err := os.Stat("/dev/net/tun"); err != nil && !uml.Inside() {
 		t.Skip("SKIPPED, NOT tested: there is no /dev/net/tun here; modprobe tun makes it")
 	}
-}
-
-func kernelRelease() string {
-	var uts unix.Utsname
-	if err := unix.Uname(&uts); err != nil {
-		return ""
-	}
-	return unix.ByteSliceToString(uts.Release[:])
 }

@@ -17,10 +17,12 @@ import (
 	"piecebench/bench/result"
 	"piecebench/internal/contained"
 	"piecebench/internal/testneeds"
+	"piecebench/internal/uml"
 	"piecebench/records"
 )
 
 func TestMain(m *testing.M) {
+	uml.Main(m)
 	os.Exit(contained.Run(func() int {
 		flag.Parse()
 		// Most of a fault's time is waiting: two labs a CPU leave it half idle.

@@ -1,4 +1,4 @@
-package netem
+package uml
 
 import (
 	"bufio"
@@ -14,48 +14,57 @@ import (
 )
 
 const (
-	umlModules = "/usr/lib/uml/modules"
-	umlTests   = "NETEM_UML_TESTS" // pattern of the tests; the kernel hands it to init
-	umlBooted  = "UML: booted"
-	umlPassed  = "UML: tests passed"
+	moduleFolder = "/usr/lib/uml/modules"
+	tests        = "UML_TESTS" // pattern of the tests; the kernel hands it to init
+	booted       = "UML: booted"
+	passed       = "UML: tests passed"
 )
 
-func inUML() bool { return os.Getpid() == 1 && os.Getenv(umlTests) != "" }
+// Inside says whether this process is init in User-Mode Linux.
+func Inside() bool { return os.Getpid() == 1 && os.Getenv(tests) != "" }
 
-// umlMain is init in User-Mode Linux. It does not return.
-func umlMain(m *testing.M) {
+// Main runs the tests, and does not return, if this process is init in User-Mode Linux.
+// It loads kernel modules first, each of which depends on no other but those before it.
+// TestMain calls it before all else.
+func Main(m *testing.M, modules ...string) {
+	if !Inside() {
+		return
+	}
 	code := 2
-	fmt.Println(umlBooted)
-	if err := umlPrepare(); err != nil {
+	fmt.Println(booted)
+	if err := prepare(modules); err != nil {
 		fmt.Println("UML:", err)
 	} else {
 		flag.Parse()
-		flag.Set("test.run", os.Getenv(umlTests))
+		flag.Set("test.run", os.Getenv(tests))
 		flag.Set("test.v", "true")
 		code = m.Run()
 	}
 	if code == 0 {
-		fmt.Println(umlPassed)
+		fmt.Println(passed)
 	}
 	unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF)
 }
 
-func umlPrepare() error {
+func prepare(modules []string) error {
 	for _, m := range []struct{ kind, at string }{{"proc", "/proc"}, {"sysfs", "/sys"}, {"tmpfs", "/run"}, {"devtmpfs", "/dev"}} {
 		if err := unix.Mount(m.kind, m.at, m.kind, 0, ""); err != nil && err != unix.EBUSY {
 			return fmt.Errorf("mount %s: %w", m.at, err)
 		}
 	}
 	os.Setenv("TMPDIR", "/run")
-	if err := loadModules("veth", "sch_tbf", "sch_htb", "sch_netem"); err != nil {
+	if err := loadModules(modules); err != nil {
 		return err
 	}
 	return exec.Command("ip", "link", "set", "lo", "up").Run()
 }
 
-// loadModules loads modules that depend on no other.
-func loadModules(names ...string) error {
-	root := filepath.Join(umlModules, kernelRelease())
+func loadModules(names []string) error {
+	var uts unix.Utsname
+	if err := unix.Uname(&uts); err != nil {
+		return err
+	}
+	root := filepath.Join(moduleFolder, unix.ByteSliceToString(uts.Release[:]))
 	list, err := os.Open(filepath.Join(root, "modules.dep"))
 	if err != nil {
 		return err
