@@ -66,6 +66,9 @@ func (m *Manifest) Save(path string) (err error) {
 	if slices.ContainsFunc(m.Pieces, func(p Piece) bool { return p.ChecksumFile != nil }) {
 		m.Version = 2
 	}
+	if slices.ContainsFunc(m.Pieces, func(p Piece) bool { return p.Remote() || p.PayloadOnly }) {
+		m.Version = 3
+	}
 	data, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
 		return err

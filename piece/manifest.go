@@ -8,13 +8,14 @@ import (
 
 	"piecebench/piece/bytesize"
 	"piecebench/piece/piececid"
+	"piecebench/piece/pieceurl"
 )
 
 // ManifestVersion is the newest version of pieces.json that this package reads.
-// Version 1 has no Piece.ChecksumFile. Save writes the oldest version that has
-// what the manifest needs, so that a generated dataset's has the same bytes
-// whichever piecebench made it.
-const ManifestVersion = 2
+// Version 1 has no Piece.ChecksumFile; version 2 has no pieces that are on a server
+// only. Save writes the oldest version that has what the manifest needs, so that a
+// generated dataset's has the same bytes whichever piecebench made it.
+const ManifestVersion = 3
 
 // Manifest is the content of pieces.json: the pieces of one dataset and how
 // their payload can be produced or checked. Paths are relative to the
@@ -35,19 +36,25 @@ type Piece struct {
 	// CID is the piece CID v1 (baga6ea4seaq...), CIDv2 the FRC-0069 one (bafkzcib...).
 	CID   string `json:"cid"`
 	CIDv2 string `json:"cid_v2"`
-	// PayloadSize is the number of payload bytes, before zero padding and fr32.
+	// PayloadSize is the number of payload bytes, before zero padding and fr32. Of a
+	// piece of which only the CID v1 is known, it may count zeros after the payload,
+	// and CIDv2 agrees with it.
 	PayloadSize int64 `json:"payload_size"`
 	// PaddedSize is the fr32-padded piece size, a power of two of at least 128.
 	// The unpadded size, which a v1 CID is served with, is PaddedSize/128*127:
 	// the payload and then zeros.
 	PaddedSize int64 `json:"padded_size"`
-	// Flat is the file that holds the unpadded piece (payload, then zeros).
+	// Flat is the file that holds the unpadded piece (payload, then zeros). It and
+	// Sector are empty where a server has the piece, and this machine has no copy.
 	Flat string `json:"flat"`
 	// Sector is the unsealed sector file that holds the padded piece at
 	// SectorOffset, which is a multiple of PaddedSize.
 	Sector       string `json:"sector"`
 	SectorOffset int64  `json:"sector_offset"`
-	// ChecksumFile, of imported pieces only, holds the checksums of the payload's
+	// PayloadOnly is of a server that gives the payload without the zeros after it
+	// under a CID v1 too, as Curio does.
+	PayloadOnly bool `json:"payload_only,omitempty"`
+	// ChecksumFile, of pieces that are not generated, holds the checksums of the payload's
 	// consecutive blocks of ChecksumBlock bytes: see piecebench/piece/checksum.
 	ChecksumFile *ChecksumFile `json:"checksum_file,omitempty"`
 	// Checksums are what imported pieces of version 1 have instead: the xxhash64
@@ -68,12 +75,19 @@ func (p Piece) UnpaddedSize() int64 { return Unpadded(p.PaddedSize) }
 func Unpadded(padded int64) int64 { return padded / 128 * 127 }
 
 // SizeAs returns the number of bytes that the piece is served with under a CID
-// of this version: v2 names the payload, v1 the unpadded piece.
+// of this version: v2 names the payload, v1 the unpadded piece (see PayloadOnly).
 func (p Piece) SizeAs(version int) int64 {
-	if version == 2 {
+	if version == 2 || p.PayloadOnly {
 		return p.PayloadSize
 	}
 	return p.UnpaddedSize()
+}
+
+// URL returns the piece's URL by a template (see pieceurl), and how many bytes it is
+// served with there.
+func (p Piece) URL(template string) (address string, size int64, err error) {
+	version, err := pieceurl.Version(template)
+	return pieceurl.Fill(template, p.CID, p.CIDv2), p.SizeAs(version), err
 }
 
 // ChecksumBlock is the size of the blocks that a ChecksumFile is of, in bytes;
@@ -83,9 +97,15 @@ const (
 	checksumBlock1 = 1 << 20
 )
 
+// Remote reports whether only a server has the piece: the dataset has no copy.
+func (p Piece) Remote() bool { return p.Flat == "" && p.Sector == "" }
+
 // Generated reports whether the payload comes from the generator
-// (piecebench/piece/payload) and not from an imported file.
-func (p Piece) Generated() bool { return p.ChecksumFile == nil && len(p.Checksums) == 0 }
+// (piecebench/piece/payload) and not from an imported file, or a server's piece.
+func (p Piece) Generated() bool { return !p.Remote() && !p.summed() }
+
+// summed reports whether there are checksums of the payload.
+func (p Piece) summed() bool { return p.ChecksumFile != nil || len(p.Checksums) > 0 }
 
 // CheckedBlock returns the size of the blocks in which the payload can be
 // checked, in bytes: 1 of a generated piece. Of a range that starts and ends on
@@ -101,13 +121,16 @@ func (p Piece) CheckedBlock() int64 {
 }
 
 // CheckRanges refuses ranges of this many bytes where they do not fit into
-// every piece or, if they are to be verified, where not all of their bytes can be.
-func (m *Manifest) CheckRanges(length int64, verify bool) error {
+// every piece, as a CID of this version names it, or, if they are to be verified,
+// where not all of their bytes can be. A length of 0 is whole pieces.
+func (m *Manifest) CheckRanges(length int64, version int, verify bool) error {
 	for _, p := range m.Pieces {
 		block := p.CheckedBlock()
-		switch {
-		case length > p.UnpaddedSize():
-			return fmt.Errorf("the range is larger than piece %s, which holds %d bytes: use smaller ranges or larger pieces", p.CID, p.UnpaddedSize())
+		switch size := p.SizeAs(version); {
+		case length > size:
+			return fmt.Errorf("the range is larger than piece %s, which holds %d bytes: use smaller ranges or larger pieces", p.CID, size)
+		case verify && p.Remote() && !p.summed():
+			return fmt.Errorf("piece %s has no checksums to verify answers with: add it with piecebench dataset add --verify, or give VERIFY=0", p.CID)
 		case verify && length%block != 0 && block == checksumBlock1:
 			return fmt.Errorf("ranges of piece %s can be verified in blocks of 1MiB only: import its file again, which makes the blocks %s, choose a multiple of 1MiB, or VERIFY=0",
 				p.CID, bytesize.String(ChecksumBlock))

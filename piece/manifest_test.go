@@ -54,6 +54,49 @@ func TestManifestsWithoutChecksumFilesAreOfVersion1(t *testing.T) {
 	}
 }
 
+// remote returns a piece that only a server has.
+func remote(index uint64, payload int64) piece.Piece {
+	p := newPiece(index, payload, 0)
+	p.Flat, p.Sector = "", ""
+	return p
+}
+
+func TestAPieceOnAServerNeedsNoFile(t *testing.T) {
+	m := &piece.Manifest{Version: piece.ManifestVersion, Pieces: []piece.Piece{remote(0, 1000)}}
+	path := filepath.Join(t.TempDir(), piece.ManifestName)
+	if err := m.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	got, err := piece.Load(path)
+	if err != nil || got.Version != 3 || got.Pieces[0].Generated() || len(got.Files()) != 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestAURLHasTheCIDOfItsTemplateAndTheSizeThatBelongsToIt(t *testing.T) {
+	p := newPiece(0, 1000, 0)
+	for template, want := range map[string]struct {
+		url  string
+		size int64
+	}{
+		"http://h/piece/{piece}":    {"http://h/piece/" + p.CID, 1016},
+		"http://h/piece/{piece_v2}": {"http://h/piece/" + p.CIDv2, 1000},
+	} {
+		if address, size, err := p.URL(template); err != nil || address != want.url || size != want.size {
+			t.Errorf("%s: %s, %d, %v; want %+v", template, address, size, err, want)
+		}
+	}
+	p.PayloadOnly = true
+	if _, size, _ := p.URL("http://h/piece/{piece}"); size != 1000 {
+		t.Errorf("of a server that gives the payload only: %d bytes, want 1000", size)
+	}
+	for _, template := range []string{"http://h/piece", "http://h/{piece}/{piece_v2}"} {
+		if _, _, err := p.URL(template); err == nil {
+			t.Errorf("%s is taken", template)
+		}
+	}
+}
+
 func TestRangesThatCannotBeVerifiedAreRefused(t *testing.T) {
 	m := valid()
 	generated, version1, version2 := m.Pieces[:2], m.Pieces[2:3], []piece.Piece{newPiece(3, 100<<10, 0)}
@@ -72,11 +115,13 @@ func TestRangesThatCannotBeVerifiedAreRefused(t *testing.T) {
 		{version1, 64 << 10, false, ""},
 		{version1, 0, true, ""},
 		{version2, 48 << 10, true, ""},
+		{[]piece.Piece{remote(4, 1000)}, 0, true, "dataset add --verify"},
+		{[]piece.Piece{remote(4, 1000)}, 1000, false, ""},
 		{version2, 4 << 10, true, "16KiB"},
 		{version2, 40 << 10, true, "VERIFY=0"},
 		{version2, 40 << 10, false, ""},
 	} {
-		err := (&piece.Manifest{Pieces: v.pieces}).CheckRanges(v.length, v.verify)
+		err := (&piece.Manifest{Pieces: v.pieces}).CheckRanges(v.length, 1, v.verify)
 		switch {
 		case v.says == "" && err != nil:
 			t.Errorf("%d bytes of %s: %v", v.length, v.pieces[0].CID, err)
@@ -152,7 +197,7 @@ var faults = map[string]struct {
 	says  string
 }{
 	"version 0":       {func(m *piece.Manifest) { m.Version = 0 }, "version 0"},
-	"a later version": {func(m *piece.Manifest) { m.Version = 3 }, "version 3"},
+	"a later version": {func(m *piece.Manifest) { m.Version = 4 }, "version 4"},
 	"no pieces":       {func(m *piece.Manifest) { m.Pieces = nil }, "no pieces"},
 	"no CID":          {func(m *piece.Manifest) { m.Pieces[1].CID = "" }, "piece 1"},
 	"CID of a CAR": {func(m *piece.Manifest) {

@@ -26,7 +26,7 @@ func (m *Manifest) Validate() error {
 	byRoot := make(map[piececid.Root]int, len(m.Pieces))
 	indexes := make(map[uint64]int, len(m.Pieces))
 	for i, p := range m.Pieces {
-		root, err := p.validate()
+		root, err := p.validate(m.Version)
 		if err != nil {
 			return pieceError(i, p, err)
 		}
@@ -50,7 +50,7 @@ func pieceError(i int, p Piece, err error) error {
 	return fmt.Errorf("piece %d (%.80q): %w", i, p.CID, err)
 }
 
-func (p Piece) validate() (piececid.Root, error) {
+func (p Piece) validate(version int) (piececid.Root, error) {
 	v1, err := canonicalCID("cid", p.CID, 1)
 	if err != nil {
 		return v1.Root, err
@@ -69,7 +69,7 @@ func (p Piece) validate() (piececid.Root, error) {
 		return v1.Root, errors.New("cid and cid_v2 are of different pieces")
 	case v2.PayloadSize != p.PayloadSize:
 		return v1.Root, fmt.Errorf("payload_size is %d, but cid_v2 says %d", p.PayloadSize, v2.PayloadSize)
-	case p.Flat == "" && p.Sector == "":
+	case p.Remote() && version < 3:
 		return v1.Root, errors.New("neither flat nor sector names a file")
 	case p.SectorOffset < 0 || p.SectorOffset%p.PaddedSize != 0 || p.SectorOffset > math.MaxInt64-p.PaddedSize:
 		return v1.Root, fmt.Errorf("sector_offset %d is not a multiple of the padded size %d", p.SectorOffset, p.PaddedSize)

@@ -9,25 +9,24 @@ import (
 
 	"piecebench/internal/plain"
 	"piecebench/piece/piececid"
+	"piecebench/piece/pieceurl"
 )
-
-const placeholder = "{piece}"
 
 // target is the piece that is probed.
 type target struct {
-	template string // has the placeholder unless the URL has no CID
+	template string // has a placeholder unless the URL has no CID
 	user     *url.Userinfo
 	given    *piececid.CID // none if unknown
-	main     *piececid.CID // the form in the URL: v1 for a template
+	main     *piececid.CID // the form in the URL
 }
 
 // cidText is what could be a CID in a URL.
 var cidText = regexp.MustCompile(`[A-Za-z0-9]{40,}`)
 
 func parseTarget(address, cid string) (t target, err error) {
-	u, err := url.Parse(strings.ReplaceAll(address, placeholder, "x"))
+	u, err := url.Parse(pieceurl.Fill(address, "x", "x"))
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
-		return t, fmt.Errorf("%s is not a URL of a piece: give http(s)://host/piece/%s and a CID, or the URL of one piece", plain.Clip(plain.URL(address), plain.MaxLine), placeholder)
+		return t, fmt.Errorf("%s is not a URL of a piece: give http(s)://host/piece/%s and a CID, or the URL of one piece", plain.Clip(plain.URL(address), plain.MaxLine), pieceurl.V1)
 	}
 	if cid != "" {
 		c, err := piececid.Parse(cid)
@@ -38,10 +37,18 @@ func parseTarget(address, cid string) (t target, err error) {
 	}
 	t.user = u.User
 	t.template = withoutUser(address)
-	if strings.Contains(address, placeholder) {
-		if t.given == nil {
-			return t, fmt.Errorf("the URL has %s: give the CID of a piece that the server has as second argument", placeholder)
-		}
+	switch version, err := pieceurl.Version(address); {
+	case err != nil && strings.Contains(address, pieceurl.V1):
+		return t, fmt.Errorf("the URL has %w", err)
+	case err != nil: // the URL of one piece
+	case t.given == nil:
+		return t, errors.New("the URL has a place for a CID: give that of a piece that the server has as second argument")
+	case version == 2 && t.given.Version != 2:
+		return t, fmt.Errorf("the URL has %s, and a CID v1 does not say the v2: give the CID v2", pieceurl.V2)
+	case version == 2:
+		t.main = t.given
+		return t, nil
+	default:
 		v1 := t.given.V1()
 		t.main = &v1
 		return t, nil
@@ -58,7 +65,7 @@ func parseTarget(address, cid string) (t target, err error) {
 			t.given = &c
 		}
 		t.main = &c
-		t.template = strings.Replace(t.template, text, placeholder, 1)
+		t.template = strings.Replace(t.template, text, pieceurl.V1, 1)
 		break
 	}
 	return t, nil
@@ -78,10 +85,10 @@ func withoutUser(address string) string {
 func (t target) secret() bool { return t.user != nil || strings.Contains(t.template, "?") }
 
 // named tells whether the server can be asked for other CIDs.
-func (t target) named() bool { return strings.Contains(t.template, placeholder) }
+func (t target) named() bool { _, err := pieceurl.Version(t.template); return err == nil }
 
 // of returns the URL of a CID, or of what is none.
-func (t target) of(cid string) string { return strings.ReplaceAll(t.template, placeholder, cid) }
+func (t target) of(cid string) string { return pieceurl.Fill(t.template, cid, cid) }
 
 // url is the piece's.
 func (t target) url() string { return t.of(t.text()) }

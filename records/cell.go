@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"piecebench/piece/pieceurl"
 )
 
 // Cell is what the generator does in one cell. The runner hands it over as JSON
 // in the environment variable CELL; k6/scripts/retrieval.js passes it on.
 type Cell struct {
-	URL         string        `json:"url"`         // of a piece, {piece} in place of its CID v1; a user and password become a header (Basic)
+	URL         string        `json:"url"`         // of a piece, by a template of package pieceurl; a user and password become a header (Basic)
 	Manifest    string        `json:"manifest"`    // path of pieces.json
 	Length      int64         `json:"length"`      // bytes of a range; 0: whole pieces
 	Clients     uint64        `json:"clients"`     // their starts are spread over half the warm-up
@@ -52,11 +54,12 @@ func ParseCell(text string) (Cell, error) {
 	if err := decoder.Decode(&c); err != nil {
 		return c, fmt.Errorf(`the cell is not what records.Cell describes: %w: give k6 run -e CELL='{"url":"http://host/piece/{piece}","manifest":"data/pieces.json",...}'`, err)
 	}
+	_, err := pieceurl.Version(c.URL)
 	switch {
 	case c.URL == "" || c.Manifest == "":
 		return c, errors.New("the cell has no url or no manifest")
-	case !strings.Contains(c.URL, "{piece}"):
-		return c, errors.New("the cell's url has no {piece}, which stands for the piece CID")
+	case err != nil:
+		return c, fmt.Errorf("the cell's url has %w", err)
 	case !(c.Verify >= 0 && c.Verify <= 1):
 		return c, fmt.Errorf("verify is %g: want a share from 0 to 1", c.Verify)
 	case c.Length < 0 || c.Warmup < 0 || c.Duration < 0 || c.Timeout < 0 || c.Stall < 0:

@@ -35,7 +35,7 @@ func (r *sweep) findBottleneck(measured *result.Cell, c plan.Cell) {
 
 // explain adds the times that round trip and link explain of one request.
 func (r *sweep) explain(e *result.Evidence, c plan.Cell) {
-	bytes := c.Mode.RequestBytes(smallest(r.manifest).UnpaddedSize())
+	bytes := c.Mode.RequestBytes(smallest(r.manifest).SizeAs(1))
 	rtt := time.Duration(e.RTTMs * float64(time.Millisecond))
 	e.FloorMs = c.Link.SlowStart(bytes, rtt).Seconds() * 1000
 	if e.RTTMs > 0 {

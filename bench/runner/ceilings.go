@@ -17,6 +17,7 @@ import (
 	"piecebench/netem/client"
 	"piecebench/netem/link"
 	"piecebench/piece"
+	"piecebench/piece/pieceurl"
 	"piecebench/records"
 )
 
@@ -125,7 +126,7 @@ func (r *sweep) generator(ctx context.Context, number int) (g result.Generator, 
 	s.Warmup, s.Duration, s.Requests, s.Verify, s.Connections = calibrate.GeneratorRamp, calibrate.GeneratorWindow, 0, 0, "reuse"
 	setup := cell.Setup{K6: r.options.K6, Script: workload.Of(s.Workload).Path(r.options.Scripts), Manifest: path, Dir: r.options.Out, RunID: r.results.ID, Settings: s}
 	measured, err := setup.Run(ctx, plan.Cell{
-		Target:      settings.Target{Name: "generator", URL: r.options.Shaped + client.BlobPath(one.Pieces[0].UnpaddedSize()) + "&piece=" + settings.PiecePlaceholder},
+		Target:      settings.Target{Name: "generator", URL: r.options.Shaped + client.BlobPath(one.Pieces[0].SizeAs(1)) + "&piece=" + pieceurl.V1},
 		Mode:        workload.Mode{Name: workload.FullMode, Requests: 1},
 		Concurrency: calibrate.GeneratorClients,
 		Repetition:  number,

@@ -26,6 +26,7 @@ import (
 	"piecebench/netem/client"
 	"piecebench/netem/link"
 	"piecebench/piece"
+	"piecebench/piece/pieceurl"
 	"piecebench/piece/verify"
 	"piecebench/records"
 	"piecebench/version"
@@ -133,15 +134,24 @@ func Run(ctx context.Context, s settings.Settings, o Options) error {
 
 // smallest returns the smallest piece.
 func smallest(m *piece.Manifest) piece.Piece {
-	return slices.MinFunc(m.Pieces, func(a, b piece.Piece) int { return cmp.Compare(a.PaddedSize, b.PaddedSize) })
+	return slices.MinFunc(m.Pieces, func(a, b piece.Piece) int { return cmp.Compare(a.SizeAs(1), b.SizeAs(1)) })
 }
 
 // checkModes refuses ranges that the pieces do not have, or that cannot be
 // verified, and a dataset in dir that lacks what it is to be verified with.
 func checkModes(s settings.Settings, m *piece.Manifest, dir string) error {
-	for _, mode := range s.Modes {
-		if err := m.CheckRanges(mode.Length, s.Verify > 0); err != nil {
-			return fmt.Errorf("MODES=%s: %w", mode.Name, err)
+	for _, target := range s.Targets {
+		if target.URL == "" {
+			continue
+		}
+		version, err := pieceurl.Version(target.URL)
+		if err != nil {
+			return fmt.Errorf("target %s: the URL has %w", target.Name, err)
+		}
+		for _, mode := range s.Modes {
+			if err := m.CheckRanges(mode.Length, version, s.Verify > 0); err != nil {
+				return fmt.Errorf("MODES=%s: %w", mode.Name, err)
+			}
 		}
 	}
 	if s.Verify == 0 {

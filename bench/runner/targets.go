@@ -13,6 +13,7 @@ import (
 	"piecebench/internal/plain"
 	"piecebench/k6/x/retrieval/httpget"
 	"piecebench/piece"
+	"piecebench/piece/pieceurl"
 	"piecebench/records"
 )
 
@@ -39,7 +40,7 @@ func resolve(targets []settings.Target, labTargets string) ([]settings.Target, e
 		}
 		if t.InLab() {
 			return nil, fmt.Errorf("target %s is a server of the lab, and no lab runs this: use make bench, or name your own server: --targets '%s=http://host/piece/%s'",
-				targets[i].Name, targets[i].Name, settings.PiecePlaceholder)
+				targets[i].Name, targets[i].Name, pieceurl.V1)
 		}
 		resolved[i] = t
 	}
@@ -56,8 +57,11 @@ func checkAnswers(ctx context.Context, target settings.Target, p piece.Piece) er
 	if target.URL == "" {
 		return nil
 	}
-	address := strings.ReplaceAll(target.URL, settings.PiecePlaceholder, p.CID)
+	address, size, err := p.URL(target.URL)
 	shown := plain.URL(address)
+	if err != nil {
+		return fmt.Errorf("target %s: the URL has %w", target.Name, err)
+	}
 	u, err := url.Parse(address)
 	if err != nil {
 		return fmt.Errorf("target %s: %s is no URL", target.Name, shown)
@@ -68,7 +72,7 @@ func checkAnswers(ctx context.Context, target settings.Target, p piece.Piece) er
 		MaxRedirects: maxRedirects, Timeout: answerTimeout,
 	})
 	defer c.Close()
-	r := c.Get(ctx, httpget.Request{URL: u, Length: 1, Size: p.UnpaddedSize()})
+	r := c.Get(ctx, httpget.Request{URL: u, Length: 1, Size: size})
 	switch {
 	case r.Outcome == records.OK:
 		return nil
@@ -77,7 +81,7 @@ func checkAnswers(ctx context.Context, target settings.Target, p piece.Piece) er
 	case r.Status == http.StatusUnauthorized || r.Status == http.StatusForbidden:
 		return fmt.Errorf("target %s at %s: %s: does it want a user and password? Name them in the URL, http://user:password@host/..., in the environment variable TARGETS", target.Name, shown, r.Error)
 	case r.Outcome == records.Range:
-		return fmt.Errorf("target %s at %s, asked for one byte of a piece with %d: %s: another dataset, or no ranges?", target.Name, shown, p.UnpaddedSize(), r.Error)
+		return fmt.Errorf("target %s at %s, asked for one byte of a piece with %d: %s: another dataset, or no ranges?", target.Name, shown, size, r.Error)
 	case r.Status != 0:
 		return fmt.Errorf("target %s at %s, asked for one byte: %s: does it have the manifest's pieces, and ranges?", target.Name, shown, r.Error)
 	}

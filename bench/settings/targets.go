@@ -9,6 +9,7 @@ import (
 
 	"piecebench/bench/workload"
 	"piecebench/internal/plain"
+	"piecebench/piece/pieceurl"
 )
 
 const targetsVariable = "TARGETS"
@@ -16,7 +17,7 @@ const targetsVariable = "TARGETS"
 // Target is one server that is measured.
 type Target struct {
 	Name string
-	// URL has {piece} in place of the piece CID, ObjectURL {object} in place of an
+	// URL is a template of package pieceurl, ObjectURL has {object} in place of an
 	// object's name; a target of one's own may lack either, and one of the lab has
 	// both only once the lab is known. They may hold secrets: what is shown or kept of
 	// them is plain.URL.
@@ -50,11 +51,9 @@ func targetsText(targets []Target) string {
 	return strings.Join(fields, ",")
 }
 
-// What stands in a target's URL for a piece CID, and for an object's name.
-const (
-	PiecePlaceholder  = "{piece}"
-	ObjectPlaceholder = "{object}"
-)
+// ObjectPlaceholder stands in a target's URL for an object's name. What stands for a
+// piece CID is in package pieceurl.
+const ObjectPlaceholder = "{object}"
 
 // targetName keeps names fit for file names, labels and table columns.
 var targetName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$`)
@@ -66,7 +65,7 @@ func parseTargets(text string) (targets []Target, err error) {
 			return nil, fmt.Errorf("target name %q: want letters, digits, '.', '_' or '-', 40 at most", plain.URL(name))
 		}
 		if !own && !slices.Contains(LabTargets, name) {
-			return nil, fmt.Errorf("target %s: the lab has %s; another server is name=http://host/piece/%s", name, strings.Join(LabTargets, " and "), PiecePlaceholder)
+			return nil, fmt.Errorf("target %s: the lab has %s; another server is name=http://host/piece/%s", name, strings.Join(LabTargets, " and "), pieceurl.V1)
 		}
 		i := slices.IndexFunc(targets, func(t Target) bool { return t.Name == name })
 		if i < 0 {
@@ -87,9 +86,10 @@ func parseTargets(text string) (targets []Target, err error) {
 // add takes a URL of the target: that of its pieces, or that of its objects.
 func (t *Target) add(address string) error {
 	u, err := url.Parse(address)
-	pieces, objects := strings.Contains(address, PiecePlaceholder), strings.Contains(address, ObjectPlaceholder)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || pieces == objects {
-		return fmt.Errorf("target %s: want %s=http://host/piece/%s, or of objects http://host/object/%s", t.Name, t.Name, PiecePlaceholder, ObjectPlaceholder)
+	_, noPiece := pieceurl.Version(address)
+	objects := strings.Contains(address, ObjectPlaceholder)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || (noPiece == nil) == objects {
+		return fmt.Errorf("target %s: want %s=http://host/piece/%s, or of objects http://host/object/%s", t.Name, t.Name, pieceurl.V1, ObjectPlaceholder)
 	}
 	if strings.Contains(address, plain.Hidden) {
 		return fmt.Errorf("target %s: %s hides a user and password, or a query, which are not recorded: give them again", t.Name, plain.Hidden)
@@ -115,7 +115,7 @@ func CheckURLs(id string, targets []Target) error {
 		case w.Objects && t.ObjectURL == "":
 			return fmt.Errorf("%s=%s asks for objects, and target %s has none: another server is name=http://host/object/%s", workloadVariable, w.Name, t.Name, ObjectPlaceholder)
 		case !w.Objects && t.URL == "":
-			return fmt.Errorf("%s=%s asks for pieces, and target %s has none: another server is name=http://host/piece/%s", workloadVariable, w.Name, t.Name, PiecePlaceholder)
+			return fmt.Errorf("%s=%s asks for pieces, and target %s has none: another server is name=http://host/piece/%s", workloadVariable, w.Name, t.Name, pieceurl.V1)
 		}
 	}
 	return nil

@@ -27,7 +27,7 @@ var variables = slices.Concat(workloadVariables(), []variable{
 			s.Modes, err = listOf(s.parseMode)(text)
 			return err
 		}},
-	{targetsVariable, "raw,gateway", "the lab's targets, and/or name=http://host/piece/{piece}; of a workload with objects, name=http://host/object/{object}", value(func(s *Settings) *[]Target { return &s.Targets }, parseTargets)},
+	{targetsVariable, "raw,gateway", "the lab's targets, and/or name=http://host/piece/{piece}, or {piece_v2} for CIDs v2; of a workload with objects, name=http://host/object/{object}", value(func(s *Settings) *[]Target { return &s.Targets }, parseTargets)},
 	{"DURATION", "10s", "the measured window of a cell; where REQUESTS is a number, the longest that it may last",
 		value(func(s *Settings) *time.Duration { return &s.Duration }, durationFrom(time.Second, 24*time.Hour))},
 	{"WARMUP", "2s", "what runs before the window", value(func(s *Settings) *time.Duration { return &s.Warmup }, durationFrom(0, time.Hour))},

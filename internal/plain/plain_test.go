@@ -37,6 +37,7 @@ func TestAURLIsShownWithoutItsSecrets(t *testing.T) {
 		"http://user:a@b@h/@/{piece}":                  "http://***@h/@/{piece}",
 		"http://h/{piece}?token=secret&v=&cid={piece}": "http://h/{piece}?token=***&v=&cid={piece}",
 		"http://h/{piece}?secret#secret":               "http://h/{piece}?***",
+		"http://h/?v2={piece_v2}&token=secret":         "http://h/?v2={piece_v2}&token=***",
 		"http://h?a=b/c@d":                             "http://h?a=***",
 		"//user:secret@h/":                             "//***@h/",
 		// What is no URL.

@@ -5,13 +5,15 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+
+	"piecebench/piece/pieceurl"
 )
 
 // Hidden stands in a URL for what is secret.
 const Hidden = "***"
 
-// placeholder is a value that is no secret.
-const placeholder = "{piece}"
+// placeholder reports whether a value stands for a CID, and is no secret.
+func placeholder(value string) bool { return value == pieceurl.V1 || value == pieceurl.V2 }
 
 // URL returns address without what may be secret: user and password, the values
 // of its query, and its fragment. A text that is no URL loses all that could be
@@ -35,9 +37,9 @@ func URL(address string) string {
 	parts := strings.Split(asked, "&")
 	for i, part := range parts {
 		switch name, value, named := strings.Cut(part, "="); {
-		case named && value != "" && value != placeholder:
+		case named && value != "" && !placeholder(value):
 			parts[i] = name + "=" + Hidden
-		case !named && part != "" && part != placeholder:
+		case !named && part != "" && !placeholder(part):
 			parts[i] = Hidden
 		}
 	}

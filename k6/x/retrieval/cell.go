@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"piecebench/k6/x/retrieval/draw"
 	"piecebench/piece"
 	"piecebench/piece/bytesize"
+	"piecebench/piece/pieceurl"
 	"piecebench/piece/verify"
 	"piecebench/records"
 )
@@ -64,7 +64,11 @@ func newCell(o records.Cell, p *process, env *common.InitEnvironment) (*cell, er
 		opts: o, logger: env.Logger, registry: env.Registry, process: p, manifest: m,
 		stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
-	if err := m.CheckRanges(o.Length, o.Verify > 0); err != nil {
+	version, err := pieceurl.Version(o.URL)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.CheckRanges(o.Length, version, o.Verify > 0); err != nil {
 		return nil, fmt.Errorf("mode %s: %w", bytesize.String(o.Length), err)
 	}
 	if o.Verify > 0 {
@@ -73,12 +77,12 @@ func newCell(o records.Cell, p *process, env *common.InitEnvironment) (*cell, er
 		}
 	}
 	for _, p := range m.Pieces {
-		u, err := url.Parse(strings.ReplaceAll(o.URL, "{piece}", p.CID))
+		u, err := url.Parse(pieceurl.Fill(o.URL, p.CID, p.CIDv2))
 		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 			return nil, fmt.Errorf("url %s is not absolute: use http://host/path or https://host/path", plain.URL(o.URL))
 		}
 		c.urls = append(c.urls, u)
-		c.objects = append(c.objects, draw.Object{Size: p.UnpaddedSize(), Align: p.CheckedBlock()})
+		c.objects = append(c.objects, draw.Object{Size: p.SizeAs(version), Align: p.CheckedBlock()})
 	}
 	for _, path := range []string{o.RecordsPath, o.Progress} {
 		if path == "" {
