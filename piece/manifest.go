@@ -104,7 +104,10 @@ func (p Piece) Remote() bool { return p.Flat == "" && p.Sector == "" }
 // (piecebench/piece/payload) and not from an imported file, or a server's piece.
 func (p Piece) Generated() bool { return !p.Remote() && !p.summed() }
 
-// summed reports whether there are checksums of the payload.
+// Checkable reports whether anything is known of the payload that it can be checked
+// with: the generator, or checksums.
+func (p Piece) Checkable() bool { return !p.Remote() || p.summed() }
+
 func (p Piece) summed() bool { return p.ChecksumFile != nil || len(p.Checksums) > 0 }
 
 // CheckedBlock returns the size of the blocks in which the payload can be
@@ -129,7 +132,7 @@ func (m *Manifest) CheckRanges(length int64, version int, verify bool) error {
 		switch size := p.SizeAs(version); {
 		case length > size:
 			return fmt.Errorf("the range is larger than piece %s, which holds %d bytes: use smaller ranges or larger pieces", p.CID, size)
-		case verify && p.Remote() && !p.summed():
+		case verify && !p.Checkable():
 			return fmt.Errorf("piece %s has no checksums to verify answers with: add it with piecebench dataset add --verify, or give VERIFY=0", p.CID)
 		case verify && length%block != 0 && block == checksumBlock1:
 			return fmt.Errorf("ranges of piece %s can be verified in blocks of 1MiB only: import its file again, which makes the blocks %s, choose a multiple of 1MiB, or VERIFY=0",

@@ -38,7 +38,7 @@ func disk(h *Host) (Finding, error) {
 		return distorts("sudo zfs set primarycache=metadata <the dataset's file system>", "%s", h.Data+" lies on zfs, whose own cache (ARC) stays when the page cache is evicted")
 	}
 	m, err := piece.Load(filepath.Join(h.Data, piece.ManifestName))
-	if err != nil {
+	if err != nil || m.Pieces[0].Flat == "" {
 		return clean, errors.New("how fast the disk is shows when there is a dataset to read: make bench makes it")
 	}
 	speed, err := h.ReadSpeed(filepath.Join(h.Data, m.Pieces[0].Flat))

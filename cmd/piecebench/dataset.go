@@ -22,7 +22,7 @@ func datasetCommand() *cobra.Command {
 		Short: "Makes, imports and checks the pieces that a run retrieves",
 	}
 	c.PersistentFlags().StringVar(&dir, "dir", "data", "the dataset's folder")
-	c.AddCommand(datasetCreate(&dir), datasetImport(&dir), datasetVerify(&dir), datasetCID())
+	c.AddCommand(datasetCreate(&dir), datasetImport(&dir), datasetAdd(&dir), datasetVerify(&dir), datasetCID())
 	return c
 }
 
@@ -94,7 +94,11 @@ func datasetVerify(dir *string) *cobra.Command {
 				if len(faults) > 0 {
 					return problem{fmt.Errorf("%s: faults: %d", *dir, len(faults))}
 				}
-				fmt.Fprintf(c.OutOrStdout(), "%s: %d pieces, every byte as it must be\n", *dir, len(m.Pieces))
+				if n := len(m.Pieces); m.Pieces[0].Remote() { // and so all of them
+					fmt.Fprintf(c.OutOrStdout(), "%s: %d pieces on a server, and their checksums as they must be\n", *dir, n)
+				} else {
+					fmt.Fprintf(c.OutOrStdout(), "%s: %d pieces, every byte as it must be\n", *dir, n)
+				}
 				return nil
 			})
 		},

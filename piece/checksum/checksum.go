@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"piecebench/piece"
@@ -59,7 +60,20 @@ func (b *Builder) Finish(path string) ([]byte, *piece.ChecksumFile) {
 	if b.inside > 0 {
 		b.endBlock()
 	}
-	return b.sums, &piece.ChecksumFile{Path: path, SHA256: digest(b.sums)}
+	return b.sums, File(path, b.sums)
+}
+
+// File returns what the manifest says of a file of checksums, at this path.
+func File(path string, sums []byte) *piece.ChecksumFile {
+	return &piece.ChecksumFile{Path: path, SHA256: digest(sums)}
+}
+
+// Of returns the checksums of consecutive blocks.
+func Of(payload []byte) (sums []byte) {
+	for block := range slices.Chunk(payload, piece.ChecksumBlock) {
+		sums = binary.BigEndian.AppendUint64(sums, xxhash.Sum64(block))
+	}
+	return sums
 }
 
 func digest(file []byte) string {

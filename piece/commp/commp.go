@@ -49,7 +49,7 @@ func Sum(r io.Reader) (piececid.CID, error) {
 		wg.Go(func() {
 			padded := make([]byte, PartPadded)
 			for p := range full {
-				root := partRoot(padded, p.data, p.index == 0)
+				root := PartRoot(padded, p.data, p.index == 0)
 				free <- p.data[:PartPayload]
 				mu.Lock()
 				for len(roots) <= p.index {
@@ -94,10 +94,11 @@ func fill(r io.Reader, buf []byte) (n int, err error) {
 	return n, err
 }
 
-// partRoot returns the root of a part that is filled up with zeros: to a whole
-// part, or, if it can be the only one, to the smallest piece that holds it.
-// It uses padded, and data's capacity, as scratch space.
-func partRoot(padded, data []byte, first bool) piececid.Root {
+// PartRoot returns the root of a part that is filled up with zeros: to a whole
+// part, or, if it is the first, which can be the only one, to the smallest piece
+// that holds it. It uses padded, of PartPadded bytes, and data's capacity, which is
+// PartPayload at least, as scratch space.
+func PartRoot(padded, data []byte, first bool) piececid.Root {
 	size := PartPadded
 	if first {
 		// Sum refuses payloads that are too small for a piece later on.

@@ -18,6 +18,7 @@ import (
 
 	"piecebench/internal/progress"
 	"piecebench/piece"
+	"piecebench/piece/checksum"
 	"piecebench/piece/commp"
 	"piecebench/piece/fr32"
 	"piecebench/piece/verify"
@@ -123,6 +124,13 @@ func Verify(ctx context.Context, dir string, log io.Writer) (*piece.Manifest, []
 		whole = append(whole, f)
 	}
 	faults = append(faults, checkList(dir, m)...)
+	for _, p := range m.Pieces {
+		if p.Remote() && p.ChecksumFile != nil {
+			if _, err := checksum.Load(dir, p); err != nil {
+				faults = append(faults, Fault{p.ChecksumFile.Path, err.Error()})
+			}
+		}
+	}
 	add, done := progress.Print(log, "verifying "+dir, total)
 	defer done()
 	more, err := checkFiles(ctx, dir, m, whole, add)

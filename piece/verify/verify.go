@@ -50,6 +50,9 @@ func Open(dir string, m *piece.Manifest, p piece.Piece) (*Reference, error) {
 	if p.Generated() {
 		return &Reference{piece: p, stream: payload.New(m.Seed, p.Index)}, nil
 	}
+	if !p.Checkable() {
+		return nil, fmt.Errorf("piece %s has no checksums", p.CID)
+	}
 	sums, err := checksum.Load(dir, p)
 	return &Reference{piece: p, sums: sums}, err
 }

@@ -21,7 +21,7 @@ import (
 // generated returns a generated piece of 8 MiB whose payload ends short of
 // its unpadded size, and its unpadded bytes.
 func generated() (*piece.Manifest, piece.Piece, []byte) {
-	p := piece.Piece{Index: 5, CID: "generated", PayloadSize: 5_000_000, PaddedSize: 8 << 20}
+	p := piece.Piece{Index: 5, CID: "generated", Flat: "flat/generated", PayloadSize: 5_000_000, PaddedSize: 8 << 20}
 	data := make([]byte, p.UnpaddedSize())
 	payload.New(3, 5).Fill(data[:p.PayloadSize], 0)
 	return &piece.Manifest{Seed: 3, Pieces: []piece.Piece{p}}, p, data
