@@ -26,9 +26,10 @@ type LimitCount struct {
 // unknownLimit stands where no rule for a bottleneck holds.
 const unknownLimit = "not known"
 
-// classes order the bottlenecks. The path is first: there a server can do nothing better.
+// classes order the bottlenecks. The path and the clients’ own work are first:
+// there a server can do nothing better.
 var classes = []struct{ limit, class string }{
-	{bottleneck.Link, "path"}, {bottleneck.Latency, "path"},
+	{bottleneck.Link, "path"}, {bottleneck.Latency, "path"}, {bottleneck.ClientWork, "path"},
 	{bottleneck.Server, "servers"}, {bottleneck.ServerCPU, "servers"},
 	{bottleneck.Host, "machine"}, {bottleneck.Generator, "machine"}, {bottleneck.Emulator, "machine"},
 }

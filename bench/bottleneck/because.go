@@ -7,6 +7,7 @@ import (
 	"piecebench/bench/readable"
 	"piecebench/bench/result"
 	"piecebench/netem/client"
+	"piecebench/records"
 )
 
 var (
@@ -82,4 +83,18 @@ func cpus(e result.Evidence) string {
 		return ""
 	}
 	return fmt.Sprintf("; it used %.2f of %.4g CPUs", e.Server.CPUs, e.Server.Allowed)
+}
+
+// stages names the local stages, with their shares, in brackets.
+func stages(j result.Jobs) string {
+	var names []string
+	for _, s := range j.Stages {
+		if s.Name != records.Download {
+			names = append(names, s.Name+" "+percent(s.Share))
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	return " (" + strings.Join(names, ", ") + ")"
 }

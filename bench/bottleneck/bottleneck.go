@@ -13,6 +13,8 @@ const (
 	Emulator  = "emulator"   // the emulated link did not keep to its settings
 	Server    = "server"     // the server was slow although it had CPU to spare
 	Latency   = "latency"    // round trips: more clients would get more
+	// ClientWork is what a workload with jobs asks of its clients beside downloading.
+	ClientWork = "client work"
 )
 
 // Of returns what limited a cell, and the figures that show it, in words. Both are empty

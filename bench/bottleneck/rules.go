@@ -6,6 +6,7 @@ import (
 
 	"piecebench/bench/result"
 	"piecebench/netem/link"
+	"piecebench/records"
 )
 
 // Bounds of the rules.
@@ -15,6 +16,7 @@ const (
 	quotaUsedUp   = 0.50 // of a quota's periods
 	mostOf        = 0.65 // of all CPUs of a full machine: one program fills it
 	droppedShare  = 0.05 // of packets, on a link that is not full and has no loss configured
+	workShare     = 0.50 // of the time of jobs
 	windowShare   = 0.50 // of the time with data to send
 	waitShare     = 0.50 // of a request's duration, before its first byte
 	queueMultiple = 1.5  // of the idle round trip
@@ -84,6 +86,14 @@ var Rules = []Rule{
 	{Host, fmt.Sprintf("all CPUs were at least %s busy", percent(cpuFull)),
 		func(c result.Cell, e result.Evidence) (string, bool) {
 			return busy(c, e), c.HostCPU >= cpuFull
+		}},
+	{ClientWork, fmt.Sprintf("the clients spent more than %s of the time of their jobs without a request: their local stages decide how fast they are", percent(workShare)),
+		func(c result.Cell, _ result.Evidence) (string, bool) {
+			if c.Jobs == nil {
+				return "", false
+			}
+			work := 1 - c.Jobs.Share(records.Download)
+			return fmt.Sprintf("in %s of the time of their jobs the clients had no request running", percent(work)) + stages(*c.Jobs), work > workShare
 		}},
 	{Generator, fmt.Sprintf("the delivered rate was at least %s of the generator's ceiling", percent(linkFull)),
 		func(c result.Cell, e result.Evidence) (string, bool) {

@@ -52,6 +52,16 @@ func TestBottlenecks(t *testing.T) {
 		{"k6 is at its quota", func(_ *result.Cell, e *result.Evidence) { *e.Generator = result.CPUUse{CPUs: 0.25, Allowed: 0.25} }, bottleneck.Generator, "k6 used 0.25 of the 0.25"},
 		{"k6 fills the machine", func(c *result.Cell, e *result.Evidence) { c.HostCPU, e.Generator.CPUs = 0.95, 2.8 }, bottleneck.Generator, "k6 used 2.80 of 4"},
 		{"all together fill the machine", func(c *result.Cell, e *result.Evidence) { c.HostCPU, e.Server.CPUs, e.Generator.CPUs = 0.95, 1.5, 1.5 }, bottleneck.Host, "95 %"},
+		{"clients work most of the time", func(c *result.Cell, _ *result.Evidence) {
+			c.Jobs = &result.Jobs{Stages: []result.Stage{{Name: "download", Share: 0.3}, {Name: "verify", Share: 0.6}, {Name: "store", Share: 0.2}}, Overlap: 0.1}
+		}, bottleneck.ClientWork, "in 70 % of the time of their jobs the clients had no request running (verify 60 %, store 20 %)"},
+		{"clients wait for the server most of the time", func(c *result.Cell, _ *result.Evidence) {
+			c.Jobs = &result.Jobs{Stages: []result.Stage{{Name: "download", Share: 0.9}, {Name: "verify", Share: 0.6}}, Overlap: 0.5}
+		}, bottleneck.Server, "TCP waited for the server to write"},
+		{"clients work most of the time and fill the machine", func(c *result.Cell, e *result.Evidence) {
+			c.Jobs = &result.Jobs{Stages: []result.Stage{{Name: "verify", Share: 1}}}
+			c.HostCPU, e.Generator.CPUs = 0.95, 2.8
+		}, bottleneck.Generator, "k6 used 2.80 of 4"},
 		{"k6 cannot receive more", func(_ *result.Cell, e *result.Evidence) { e.GeneratorBits = 102e6 }, bottleneck.Generator, "98 % of the generator’s ceiling"},
 		{"the delay line is late", func(_ *result.Cell, e *result.Evidence) { e.Emulator.Late = 0.6 }, bottleneck.Emulator, "60 % of the delay line’s packets late"},
 		{"a full machine whose delay line starves connections", func(c *result.Cell, e *result.Evidence) {

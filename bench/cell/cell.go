@@ -86,6 +86,12 @@ func (s Setup) Run(ctx context.Context, c plan.Cell, progress func(records.Progr
 	if err := result.Summarise(rows.Rows(), window, &measured); err != nil {
 		return result.Cell{}, err
 	}
+	if did.Jobs, err = s.jobs(to, &measured); err != nil {
+		return result.Cell{}, err
+	}
+	if err := ranJobs(did, c, s.Settings); err != nil {
+		return result.Cell{}, err
+	}
 	watch.cost(&measured)
 	if measured.Evidence != nil && s.Agent == nil {
 		if measured.Evidence.RTTMs, err = leastConnect(rows.Rows()); err != nil {
@@ -97,6 +103,26 @@ func (s Setup) Run(ctx context.Context, c plan.Cell, progress func(records.Progr
 	}
 	measured.Evidence.Ran = &did
 	return measured, nil
+}
+
+// jobs adds the figures of the cell's jobs, if it had any, and returns how many were
+// recorded.
+func (s Setup) jobs(to files, measured *result.Cell) (recorded int64, err error) {
+	if to.jobs == "" {
+		return 0, nil
+	}
+	jobs, err := records.OpenJobs(to.path(to.jobs))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil // a script of one's own need not have any
+	}
+	if err != nil {
+		return 0, err
+	}
+	recorded, err = result.SummariseJobs(jobs.Rows(), jobs.Window(), measured)
+	if measured.Jobs != nil {
+		measured.Jobs.Records = to.jobs
+	}
+	return recorded, err
 }
 
 // leastConnect returns the least time that a connection took to set up, in

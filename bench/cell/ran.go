@@ -49,3 +49,14 @@ func ran(last records.Progress, c plan.Cell, v settings.Settings) (result.Ran, e
 	}
 	return r, nil
 }
+
+// ranJobs returns an error if clients ran more jobs than they were to, or fewer in a cell
+// that ended before its time was up.
+func ranJobs(did result.Ran, c plan.Cell, v settings.Settings) error {
+	planned := int64(c.Concurrency) * int64(v.Requests)
+	whole := did.WindowS >= (v.Duration - windowTolerance).Seconds()
+	if planned == 0 || did.Jobs == 0 || did.Jobs == planned || did.Jobs < planned && whole {
+		return nil
+	}
+	return fmt.Errorf("the generator ran another cell than planned: jobs: %d, not %d", did.Jobs, planned)
+}

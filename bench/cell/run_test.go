@@ -60,6 +60,45 @@ func TestACellHasItsFiguresFromRecordsAndProgress(t *testing.T) {
 	}
 }
 
+func TestACellOfAScriptOfOnesOwnHasTheFiguresOfItsJobs(t *testing.T) {
+	c, s, err := measure(t, context.Background(), fakek6.Good, func(s *Setup) { s.Settings.Workload = "/mine.js" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := c.Jobs
+	if j == nil || j.OK != 3 || j.Duration.P100.Ms != 4 || j.Share("verify") != 0.25 || j.Other != 0.25 || c.Evidence.Ran.Jobs != 3 {
+		t.Fatalf("%+v", j)
+	}
+	if _, err := records.OpenJobs(filepath.Join(s.Dir, j.Records)); err != nil {
+		t.Error(err)
+	}
+	// A cell that failed, and one that is measured again, leave none behind.
+	if err := s.SetAside(plan.Cell{ID: 7, Target: settings.Target{Name: "mine"}, Mode: workload.Mode{Name: "1KiB"}, Concurrency: 3, Repetition: 1}); err != nil {
+		t.Fatal(err)
+	}
+	aside, _ := filepath.Glob(filepath.Join(s.Dir, "unfinished", "*.parquet.*"))
+	if left, _ := filepath.Glob(filepath.Join(s.Dir, "jobs", "*")); left != nil || len(aside) != 2 {
+		t.Errorf("left %v, set aside %v", left, aside)
+	}
+	_, _, err = measure(t, context.Background(), fakek6.Good, func(s *Setup) { s.Settings.Workload, s.Settings.Requests = "/mine.js", 2 })
+	if err != nil { // its window lasted as long as it may
+		t.Error(err)
+	}
+}
+
+func TestAGeneratorThatRunsOtherJobsIsRefused(t *testing.T) {
+	v := settings.Settings{Requests: 2, Duration: time.Second}
+	for jobs, refused := range map[int64]bool{0: false, 5: true, 6: false, 7: true} {
+		err := ranJobs(result.Ran{Jobs: jobs, WindowS: 0.5}, plan.Cell{Concurrency: 3}, v)
+		if (err != nil) != refused {
+			t.Errorf("%d jobs of 6: %v", jobs, err)
+		}
+	}
+	if err := ranJobs(result.Ran{Jobs: 5, WindowS: 1}, plan.Cell{Concurrency: 3}, v); err != nil {
+		t.Errorf("the time was up: %v", err)
+	}
+}
+
 func TestAGeneratorThatDoesNotDoItsCellIsRefused(t *testing.T) {
 	long := startTimeout
 	startTimeout = 300 * time.Millisecond

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"piecebench/internal/wholefile"
 	"piecebench/records"
@@ -55,6 +56,14 @@ var columns = []column{
 	{"limited_by", func(c Cell) string { return c.LimitedBy }},
 	{"delivered_mbit_s", func(c Cell) string { return decimal(c.DeliveredBits()/1e6, 3) }},
 	{"fairness", func(c Cell) string { return optional(c.Fairness, 6) }},
+	{"jobs_ok", jobs(func(j Jobs) string { return strconv.FormatInt(j.OK, 10) })},
+	{"jobs_failed", jobs(func(j Jobs) string { return strconv.FormatInt(j.Failed, 10) })},
+	{"jobs_cut", jobs(func(j Jobs) string { return strconv.FormatInt(j.Cut, 10) })},
+	{"job_p50_ms", jobs(func(j Jobs) string { return quantile(j.Duration.P50) })},
+	{"job_p90_ms", jobs(func(j Jobs) string { return quantile(j.Duration.P90) })},
+	{"job_p99_ms", jobs(func(j Jobs) string { return quantile(j.Duration.P99) })},
+	{"job_p100_ms", jobs(func(j Jobs) string { return quantile(j.Duration.P100) })},
+	{"stage_shares", jobs(stageShares)},
 }
 
 // WriteCellsCSV writes cells.csv into the run's folder, atomically, a row per
@@ -117,6 +126,24 @@ func quantile(q *Quantile) string {
 		return ">" + decimal(q.Ms, 3)
 	}
 	return decimal(q.Ms, 3)
+}
+
+// jobs is empty where the workload has none.
+func jobs(value func(Jobs) string) func(Cell) string {
+	return func(c Cell) string {
+		if c.Jobs == nil {
+			return ""
+		}
+		return value(*c.Jobs)
+	}
+}
+
+func stageShares(j Jobs) string {
+	var shares []string
+	for _, s := range j.Stages {
+		shares = append(shares, s.Name+"="+decimal(s.Share, 6))
+	}
+	return strings.Join(shares, ";")
 }
 
 func failures(kinds ...records.Outcome) func(Cell) string {

@@ -27,8 +27,9 @@ type Evidence struct {
 // Ran is what the generator really ran, by its own account. A cell in which that
 // is not what was planned is refused.
 type Ran struct {
-	Clients  int     `json:"clients"`  // that made a request
-	Requests int64   `json:"requests"` // that ended or were cut, warm-up included
+	Clients  int     `json:"clients"`        // that made a request
+	Requests int64   `json:"requests"`       // that ended or were cut, warm-up included
+	Jobs     int64   `json:"jobs,omitempty"` // the same, of jobs
 	WarmupS  float64 `json:"warmup_s"`
 	WindowS  float64 `json:"window_s"`
 	// SilenceS is the longest time without a sign of life of the generator; it gives

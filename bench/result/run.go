@@ -121,6 +121,7 @@ type Cell struct {
 	// Fairness is Jain's index over the clients' shares of WindowBytes: 1 if all got
 	// the same. Nil if nothing came, and of a run of an older piecebench.
 	Fairness *float64 `json:"fairness,omitempty"`
+	Jobs     *Jobs    `json:"jobs,omitempty"` // nil where the workload has none
 }
 
 // RequestsFailed returns the number of failed requests.

@@ -134,14 +134,16 @@ func (c *cohort) add(r records.Request, cut bool, window records.Window) {
 }
 
 func quantiles(s *stats.Survival) Quantiles {
-	at := func(p float64) *Quantile {
-		ms, bound, ok := s.Quantile(p)
-		if !ok {
-			return nil
-		}
-		return &Quantile{Ms: ms, Bound: bound}
+	return Quantiles{P50: quantileOf(s, 0.50), P95: quantileOf(s, 0.95), P99: quantileOf(s, 0.99)}
+}
+
+// quantileOf returns nil where nothing was seen.
+func quantileOf(s *stats.Survival, p float64) *Quantile {
+	ms, bound, ok := s.Quantile(p)
+	if !ok {
+		return nil
 	}
-	return Quantiles{P50: at(0.50), P95: at(0.95), P99: at(0.99)}
+	return &Quantile{Ms: ms, Bound: bound}
 }
 
 // addFailure counts a failed request and keeps the first few different errors.
