@@ -23,7 +23,15 @@ import (
 	"piecebench/lab/labtest"
 )
 
-func TestMain(m *testing.M) { os.Exit(contained.Run(m.Run)) }
+// faultyName is the name under which this program is the faulty server.
+const faultyName = "piece-gateway"
+
+func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == faultyName {
+		serveFaulty()
+	}
+	os.Exit(contained.Run(m.Run))
+}
 
 // The server that burns CPU, and the generator that starves, get as much of a
 // CPU as any machine has to spare.
@@ -43,9 +51,13 @@ func newBed(t *testing.T) bed {
 	testneeds.Root(t)
 	root := labtest.Install(t, "netem-agent", "piecebench", "k6")
 	cfg := labtest.Config(t, root)
-	build := exec.Command("go", "build", "-o", filepath.Join(cfg.Bin, "piece-gateway"), "./internal/faulty")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("building the faulty server: %v\n%s", err, out)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A copy: the lab runs it as another user.
+	if out, err := exec.Command("install", self, filepath.Join(cfg.Bin, faultyName)).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
 	return bed{labtest.New(t, "self"), cfg}
 }

@@ -1,6 +1,4 @@
-// Command faulty serves pieces with a fault that is known, in place of the
-// lab's gateway: whose bottlenecks must be found.
-package main
+package selftest
 
 import (
 	"crypto/sha256"
@@ -25,7 +23,9 @@ const (
 	burnRounds = 1000 // of SHA-256 over every byte
 )
 
-func main() {
+// serveFaulty serves pieces with a fault that is known, in place of the lab's gateway:
+// whose bottlenecks must be found.
+func serveFaulty() {
 	manifest := flag.String("manifest", "", "pieces.json; flat/ is beside it")
 	listen := flag.String("listen", "", "address")
 	flag.String("store", "", "as the gateway has it; not used")
