@@ -2,10 +2,15 @@ package doctor
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
+	"sync"
+
+	"github.com/prometheus/procfs"
 
 	"piecebench/host"
 )
@@ -59,63 +64,50 @@ func clockSource(h *Host) (Finding, error) {
 type cpuTime struct {
 	busy, stolen float64 // shares of all CPU time, 0 to 1
 	top          []string
-	err          error
 }
 
 // cpuTime looks at the CPUs twice, once for all checks.
-func (h *Host) cpuTime() *cpuTime {
-	if h.sample != nil {
-		return h.sample
+func (h *Host) cpuTime() (cpuTime, error) {
+	if h.sample == nil {
+		h.sample = sync.OnceValues(h.sampleCPU)
 	}
-	h.sample = new(cpuTime)
+	return h.sample()
+}
+
+func (h *Host) sampleCPU() (sample cpuTime, err error) {
 	before, err := h.ticks()
 	if err != nil {
-		h.sample.err = err
-		return h.sample
+		return sample, err
 	}
 	h.Pause()
 	after, err := h.ticks()
 	if err != nil {
-		h.sample.err = err
-		return h.sample
+		return sample, err
 	}
 	total := after.all - before.all
 	if total <= 0 {
-		h.sample.err = fmt.Errorf("/proc/stat does not count")
-		return h.sample
+		return sample, errors.New("/proc/stat does not count")
 	}
-	h.sample.busy = (after.busy - before.busy) / total
-	h.sample.stolen = (after.stolen - before.stolen) / total
-
-	type use struct {
-		name  string
-		share float64
+	sample.busy = (after.busy - before.busy) / total
+	sample.stolen = (after.stolen - before.stolen) / total
+	share := func(pid int) float64 {
+		earlier := before.processes[pid] // zero for a new one
+		return (after.processes[pid].CPUTime() - earlier.CPUTime()) / total
 	}
-	var uses []use
-	for pid, p := range after.processes {
-		if pid == os.Getpid() {
-			continue
-		}
-		if share := (p.seconds - before.processes[pid].seconds) / total; share >= 0.01 {
-			uses = append(uses, use{p.name, share})
+	delete(after.processes, os.Getpid())
+	busiest := slices.SortedFunc(maps.Keys(after.processes), func(a, b int) int { return cmp.Compare(share(b), share(a)) })
+	for _, pid := range busiest[:min(3, len(busiest))] {
+		if share(pid) >= 0.01 {
+			sample.top = append(sample.top, fmt.Sprintf("%s %.0f %%", after.processes[pid].Comm, 100*share(pid)))
 		}
 	}
-	slices.SortFunc(uses, func(a, b use) int { return cmp.Compare(b.share, a.share) })
-	for _, u := range uses[:min(3, len(uses))] {
-		h.sample.top = append(h.sample.top, fmt.Sprintf("%s %.0f %%", u.name, 100*u.share))
-	}
-	return h.sample
+	return sample, nil
 }
 
 // ticks are seconds of CPU time since the machine started.
 type ticks struct {
 	all, busy, stolen float64
-	processes         map[int]process
-}
-
-type process struct {
-	name    string
-	seconds float64
+	processes         map[int]procfs.ProcStat
 }
 
 func (h *Host) ticks() (ticks, error) {
@@ -128,14 +120,14 @@ func (h *Host) ticks() (ticks, error) {
 		return ticks{}, err
 	}
 	cpu, stolen := host.CPUTimeOf(stat), stat.CPUTotal.Steal
-	t := ticks{all: cpu.Busy + cpu.Idle, busy: cpu.Busy - stolen, stolen: stolen, processes: map[int]process{}}
+	t := ticks{all: cpu.Busy + cpu.Idle, busy: cpu.Busy - stolen, stolen: stolen, processes: map[int]procfs.ProcStat{}}
 	all, err := proc.AllProcs()
 	if err != nil {
 		return ticks{}, err
 	}
 	for _, p := range all {
 		if s, err := p.Stat(); err == nil { // else it has ended
-			t.processes[p.PID] = process{s.Comm, s.CPUTime()}
+			t.processes[p.PID] = s
 		}
 	}
 	return t, nil
@@ -150,23 +142,17 @@ const (
 )
 
 func steal(h *Host) (Finding, error) {
-	t := h.cpuTime()
-	switch {
-	case t.err != nil:
-		return clean, t.err
-	case t.stolen < muchSteal:
-		return clean, nil
+	t, err := h.cpuTime()
+	if err != nil || t.stolen < muchSteal {
+		return clean, err
 	}
 	return distorts("a machine with CPUs of its own, or REPEAT=5, which shows how much it varies", "the hypervisor gave %.1f %% of this machine's CPU time to others just now", 100*t.stolen)
 }
 
 func load(h *Host) (Finding, error) {
-	t := h.cpuTime()
-	switch {
-	case t.err != nil:
-		return clean, t.err
-	case t.busy < muchLoad:
-		return clean, nil
+	t, err := h.cpuTime()
+	if err != nil || t.busy < muchLoad {
+		return clean, err
 	}
 	top := ""
 	if len(t.top) > 0 {

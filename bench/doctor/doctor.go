@@ -117,14 +117,18 @@ func Worst(findings []Finding) (worst Severity, names []string) {
 	return worst, names
 }
 
+// words are what stands before a finding, the worst first.
+var words = []struct {
+	severity Severity
+	word     string
+}{{Blocks, "BLOCKS"}, {Distorts, "DISTORTS"}, {Note, "note"}, {Unknown, "unknown"}}
+
 // Write prints the findings, the worst first, and then the names of the checks
 // that were clean.
 func Write(w io.Writer, findings []Finding) error {
 	var text strings.Builder
-	for _, shown := range []struct {
-		severity Severity
-		word     string
-	}{{Blocks, "BLOCKS"}, {Distorts, "DISTORTS"}, {Note, "note"}} {
+	var sound []string
+	for _, shown := range words {
 		for _, f := range findings {
 			if f.Severity != shown.severity {
 				continue
@@ -135,13 +139,9 @@ func Write(w io.Writer, findings []Finding) error {
 			}
 		}
 	}
-	var sound []string
 	for _, f := range findings {
-		switch f.Severity {
-		case Clean:
+		if f.Severity == Clean {
 			sound = append(sound, f.Check)
-		case Unknown:
-			fmt.Fprintf(&text, "%-9s %s: %s\n", "unknown", f.Check, f.Evidence)
 		}
 	}
 	if len(sound) > 0 {

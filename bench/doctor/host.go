@@ -41,8 +41,8 @@ type Host struct {
 	ReadSpeed func(path string) (bytesPerS float64, err error)   // past the page cache
 	Pause     func()                                             // between two looks at what processes do
 
-	engine *string  // why containers cannot be used; empty if they can
-	sample *cpuTime // what CPUs did during a pause
+	engine *string                 // why containers cannot be used; empty if they can
+	sample func() (cpuTime, error) // what CPUs did during a pause
 }
 
 // Lab is a native lab of which something is there.
