@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 )
 
 // deviceNamed returns the name of a device that is given by its name or by one of its
@@ -22,10 +23,8 @@ func deviceNamed(nameOrAddress string) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("addresses of %s: %w", device.Name, err)
 		}
-		for _, p := range prefixes {
-			if prefix, err := netip.ParsePrefix(p.String()); err == nil && prefix.Addr() == address {
-				return device.Name, nil
-			}
+		if slices.ContainsFunc(prefixes, func(p net.Addr) bool { return addressOf(p) == address.Unmap() }) {
+			return device.Name, nil
 		}
 	}
 	return "", fmt.Errorf("no device of this network namespace has the address %s: name one that has with --device (ip addr lists them)", address)

@@ -2,7 +2,8 @@ package netem
 
 import (
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -108,7 +109,7 @@ func (d *device) freeGSO() error {
 
 // restoreSysctls undoes every setSysctl.
 func (d *device) restoreSysctls() error {
-	for _, name := range sortedKeys(d.found) {
+	for _, name := range slices.Sorted(maps.Keys(d.found)) {
 		if name == gsoSegs {
 			continue
 		}
@@ -137,26 +138,16 @@ func (d *device) forget(key string) error {
 }
 
 func (d *device) writeAlias() error {
+	var notes []string
+	for _, key := range slices.Sorted(maps.Keys(d.found)) {
+		notes = append(notes, key+"="+d.found[key])
+	}
 	text := d.alias
-	for i, key := range sortedKeys(d.found) {
-		if i == 0 {
-			text += aliasMark
-		} else {
-			text += ","
-		}
-		text += key + "=" + d.found[key]
+	if notes != nil {
+		text += aliasMark + strings.Join(notes, ",")
 	}
 	if len(text) > 255 { // IFALIASZ is 256
 		return fmt.Errorf("device %s: its alias is too long to note in it what to restore: shorten it with ip link set dev %s alias", d.iface, d.iface)
 	}
 	return d.run("ip", "link", "set", "dev", d.iface, "alias", text)
-}
-
-func sortedKeys(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	sort.Strings(keys)
-	return keys
 }

@@ -67,40 +67,32 @@ func detourRoutes() ([]route, error) {
 // added first and stays when the device is gone: if the delay line dies, traffic stops.
 func (d *device) addDetour() error {
 	steps := [][]string{
-		{"ip", "-4", "route", "replace", "unreachable", "default", "metric", "4294967295", "table", detourTable},
-		{"ip", "-4", "route", "replace", "default", "dev", tunName, "table", detourTable},
-	}
-	for _, step := range steps {
-		if err := d.run(step...); err != nil {
-			return err
-		}
+		{"-4", "route", "replace", "unreachable", "default", "metric", "4294967295", "table", detourTable},
+		{"-4", "route", "replace", "default", "dev", tunName, "table", detourTable},
 	}
 	if hasIPv6() {
-		if err := d.moveLocal("-6"); err != nil {
-			return err
-		}
+		steps = append(steps, moveLocal("-6")...)
 		for _, r := range closedRules {
-			if err := d.run("ip", "-6", "rule", "add", "pref", r.pref, "iif", d.iface, "ipproto", r.protocol, "prohibit"); err != nil {
-				return err
-			}
+			steps = append(steps, []string{"-6", "rule", "add", "pref", r.pref, "iif", d.iface, "ipproto", r.protocol, "prohibit"})
 		}
 	}
-	if err := d.moveLocal("-4"); err != nil {
-		return err
-	}
+	steps = append(steps, moveLocal("-4")...)
 	for _, r := range detourRules {
-		if err := d.run("ip", "-4", "rule", "add", "pref", r.pref, "iif", d.iface, "ipproto", r.protocol, "lookup", detourTable); err != nil {
+		steps = append(steps, []string{"-4", "rule", "add", "pref", r.pref, "iif", d.iface, "ipproto", r.protocol, "lookup", detourTable})
+	}
+	for _, step := range steps {
+		if err := d.run(append([]string{"ip"}, step...)...); err != nil {
 			return err
 		}
 	}
 	return d.checkDetour()
 }
 
-func (d *device) moveLocal(family string) error {
-	if err := d.run("ip", family, "rule", "add", "pref", localPref, "lookup", "local"); err != nil {
-		return err
+func moveLocal(family string) [][]string {
+	return [][]string{
+		{family, "rule", "add", "pref", localPref, "lookup", "local"},
+		{family, "rule", "del", "pref", "0"},
 	}
-	return d.run("ip", family, "rule", "del", "pref", "0")
 }
 
 // checkDetour checks in the kernel what addDetour did.
@@ -121,12 +113,10 @@ func (d *device) checkDetour() error {
 	if err != nil {
 		return err
 	}
-	for _, r := range routes {
-		if r.Dst == "default" && r.Dev == tunName {
-			return nil
-		}
+	if !slices.ContainsFunc(routes, func(r route) bool { return r.Dst == "default" && r.Dev == tunName }) {
+		return errors.New("the kernel does not show the route into " + tunName + " in table " + detourTable)
 	}
-	return errors.New("the kernel does not show the route into " + tunName + " in table " + detourTable)
+	return nil
 }
 
 // removeDetour undoes addDetour, also if only parts of it are there.

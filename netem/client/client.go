@@ -50,15 +50,12 @@ func New(baseURL, token string) (*Client, error) {
 
 // Link returns the link as it is.
 func (c *Client) Link(ctx context.Context) (State, error) {
-	var state State
-	err := c.do(ctx, http.MethodGet, "/link", nil, &state)
-	return state, err
+	return do[State](ctx, c, http.MethodGet, "/link", nil)
 }
 
 // SetLink sets the link and returns it as the kernel reports it afterwards.
 func (c *Client) SetLink(ctx context.Context, spec link.Spec) (State, error) {
-	var state State
-	err := c.do(ctx, http.MethodPut, "/link", Request{SettingOf(spec), c.keeper.lease().Seconds()}, &state)
+	state, err := do[State](ctx, c, http.MethodPut, "/link", Request{SettingOf(spec), c.keeper.lease().Seconds()})
 	if err == nil {
 		c.keeper.hold(state.Lease)
 	}
@@ -67,16 +64,12 @@ func (c *Client) SetLink(ctx context.Context, spec link.Spec) (State, error) {
 
 // Procs returns what the servers' processes and their host have used so far.
 func (c *Client) Procs(ctx context.Context) (Procs, error) {
-	var procs Procs
-	err := c.do(ctx, http.MethodGet, "/procs", nil, &procs)
-	return procs, err
+	return do[Procs](ctx, c, http.MethodGet, "/procs", nil)
 }
 
 // Sockets returns what TCP says of the connections to one of the servers' ports.
 func (c *Client) Sockets(ctx context.Context, port int) (Sockets, error) {
-	var sockets Sockets
-	err := c.do(ctx, http.MethodGet, "/sockets?port="+strconv.Itoa(port), nil, &sockets)
-	return sockets, err
+	return do[Sockets](ctx, c, http.MethodGet, "/sockets?port="+strconv.Itoa(port), nil)
 }
 
 // BlobPath returns the path and query for n bytes, with which a link is measured.
@@ -89,18 +82,19 @@ const (
 	maxMessage = 4 << 10
 )
 
-func (c *Client) do(ctx context.Context, method, path string, in, out any) error {
+// do sends a request with in as its body, if it is not nil, and decodes the answer.
+func do[T any](ctx context.Context, c *Client, method, path string, in any) (out T, err error) {
 	var body io.Reader
 	if in != nil {
 		text, err := json.Marshal(in)
 		if err != nil {
-			return fmt.Errorf("netem-agent: %w", err)
+			return out, fmt.Errorf("netem-agent: %w", err)
 		}
 		body = bytes.NewReader(text)
 	}
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, body)
 	if err != nil {
-		return fmt.Errorf("netem-agent: %w", err)
+		return out, fmt.Errorf("netem-agent: %w", err)
 	}
 	if c.token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.token)
@@ -110,15 +104,15 @@ func (c *Client) do(ctx context.Context, method, path string, in, out any) error
 		if of := (*url.Error)(nil); errors.As(err, &of) { // which quotes the URL, and what is secret in it
 			err = of.Err
 		}
-		return fmt.Errorf("netem-agent does not answer: %w", err)
+		return out, fmt.Errorf("netem-agent does not answer: %w", err)
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
 		line, _ := io.ReadAll(io.LimitReader(res.Body, maxMessage))
-		return fmt.Errorf("netem-agent: %s %s%s: %s: %s", method, plain.URL(c.base), path, plain.Line(res.Status), plain.Clip(strings.TrimSpace(string(line)), maxMessage))
+		return out, fmt.Errorf("netem-agent: %s %s%s: %s: %s", method, plain.URL(c.base), path, plain.Line(res.Status), plain.Clip(strings.TrimSpace(string(line)), maxMessage))
 	}
-	if err := json.NewDecoder(io.LimitReader(res.Body, maxAnswer)).Decode(out); err != nil {
-		return fmt.Errorf("netem-agent: %s %s%s: the answer is not what was expected: %w", method, plain.URL(c.base), path, err)
+	if err := json.NewDecoder(io.LimitReader(res.Body, maxAnswer)).Decode(&out); err != nil {
+		return out, fmt.Errorf("netem-agent: %s %s%s: the answer is not what was expected: %w", method, plain.URL(c.base), path, err)
 	}
-	return nil
+	return out, nil
 }

@@ -68,8 +68,7 @@ func (c *Client) renew(ctx context.Context, patience, length time.Duration) {
 	}
 	ctx, stop := context.WithTimeout(ctx, patience)
 	defer stop()
-	var state State
-	_ = c.do(ctx, http.MethodPut, "/lease", Renewal{id, length.Seconds()}, &state)
+	_, _ = do[State](ctx, c, http.MethodPut, "/lease", Renewal{id, length.Seconds()})
 }
 
 // lease is the length of the lease to request, 0 for a link that stays.
