@@ -34,8 +34,8 @@ var own = []string{"/proc/sys/net/core/netdev_max_backlog"}
 // Run calls run, which runs the tests, and returns its exit code; for TestMain.
 // As root it calls run in a PID namespace, where the machine's labs and network
 // namespaces are not seen, and what the tests make of them goes with the tests.
-// Then it calls after, when everything that the tests started has died; not if it
-// is itself ended by kill -9.
+// When everything that the tests started has died it removes their temporary folder, which
+// tests at their time limit do not, and calls after; not if it is itself ended by kill -9.
 func Run(run func() int, after ...func()) int {
 	switch os.Getenv(role) {
 	case forTests:
@@ -50,7 +50,17 @@ func Run(run func() int, after ...func()) int {
 	// The signal comes when the thread dies that started the process.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	temp, err := os.MkdirTemp("", "tests")
+	if err == nil {
+		err = os.Chmod(temp, 0o777|os.ModeSticky) // labs run servers without privilege
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "no temporary folder for the tests:", err)
+		return 2
+	}
+	defer os.RemoveAll(temp)
 	cmd := again(first)
+	cmd.Env = append(cmd.Env, "TMPDIR="+temp)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
 		fmt.Fprintln(os.Stderr, "NOT contained: what these tests start may outlive them:", err)

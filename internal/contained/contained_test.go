@@ -27,8 +27,8 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// TestThatHangs is what the other tests run: it leaves a process that has a
-// session of its own, and a network namespace, and does not end.
+// TestThatHangs is what the other tests run: it leaves a process that has a session of its
+// own, a network namespace and a folder, whose path it prints, and does not end.
 func TestThatHangs(t *testing.T) {
 	if os.Getenv("TEST_THAT_HANGS") == "" {
 		return
@@ -36,7 +36,7 @@ func TestThatHangs(t *testing.T) {
 	if out, err := exec.Command("ip", "netns", "add", "left-behind").CombinedOutput(); err != nil {
 		t.Fatalf("ip netns add: %v: %s", err, out)
 	}
-	orphan := exec.Command("sh", "-c", "setsid sleep 1000 & echo started")
+	orphan := exec.Command("sh", "-c", "setsid sleep 1000 & echo "+t.TempDir())
 	orphan.Stdout = os.Stdout
 	if err := orphan.Run(); err != nil {
 		t.Fatal(err)
@@ -77,8 +77,9 @@ func TestWhatATestStartsDiesWithIt(t *testing.T) {
 				t.Fatal(err)
 			}
 			out := bufio.NewReader(read)
-			if line, err := out.ReadString('\n'); err != nil {
-				t.Fatalf("%q, %v\n%s", line, err, said.String())
+			folder, err := out.ReadString('\n')
+			if err != nil {
+				t.Fatalf("%q, %v\n%s", folder, err, said.String())
 			}
 			if err := end.end(cmd.Process); err != nil {
 				t.Fatal(err)
@@ -90,6 +91,9 @@ func TestWhatATestStartsDiesWithIt(t *testing.T) {
 			}
 			if err := cmd.Wait(); err == nil || !strings.Contains(said.String(), end.says) {
 				t.Errorf("ended with %v, said %s", err, said.String())
+			}
+			if _, err := os.Stat(strings.TrimSpace(folder)); (err == nil) != (end.after == "") {
+				t.Errorf("its folder %s: %v", folder, err)
 			}
 			if _, err := os.Stat("/run/netns/left-behind"); err == nil {
 				t.Error("a network namespace is left")
