@@ -44,7 +44,7 @@ report: ## make the reports of RUN=results/... again from its files
 compare: ## two runs, A=results/... and B=results/..., row by row
 	@scripts/lab compare $(A) $(B)
 
-setup: ## install what is missing: nginx, iproute2, npm (for the charting library)
+setup: ## install what is missing: iproute2, npm (for the charting library), the servers that TARGETS names
 	@scripts/setup
 
 build: $(BINARIES:%=bin/%) ## the binaries, into bin/
@@ -99,7 +99,7 @@ release: report/page/assets/echarts.min.js ## static Linux binaries as archives 
 	@for arch in $(ARCHITECTURES); do \
 	    folder=piecebench-linux-$$arch; mkdir -p dist/$$folder/bin dist/$$folder/k6; \
 	    GOARCH=$$arch go build -trimpath -ldflags '-s -w $(STAMP)' -o dist/$$folder/bin/ ./k6 $(patsubst %,./cmd/%,$(filter-out k6,$(BINARIES))) || exit; \
-	    cp -r k6/scripts dist/$$folder/k6/; cp -r nginx dashboards README.md LICENSE* NOTICE dist/$$folder/; \
+	    cp -r k6/scripts dist/$$folder/k6/; cp -r servers dashboards README.md LICENSE* NOTICE dist/$$folder/; \
 	    tar -czf dist/$$folder.tar.gz -C dist $$folder || exit; \
 	done
 	@cd dist && sha256sum *.tar.gz >SHA256SUMS

@@ -29,7 +29,7 @@ type Config struct {
 	AccessLog bool
 }
 
-// DefaultConfig holds as many clients as a lab may have (settings.LabClients), on
+// DefaultConfig holds as many clients as a lab may have (servers/gateway/recipe.yml), on
 // a machine with an open-file limit of twice that and 64.
 func DefaultConfig() Config {
 	return Config{

@@ -52,7 +52,7 @@ func (l logFile) String() string {
 func startNginx(tb testing.TB, d fixture.Dataset) string {
 	tb.Helper()
 	testneeds.Program(tb, "nginx")
-	conf, err := os.ReadFile("../nginx/nginx.conf")
+	conf, err := os.ReadFile("../servers/nginx/nginx.conf")
 	must(tb, err)
 	address := freeAddress(tb)
 	const listen = "listen 8080 " // only the port is not as in use

@@ -8,18 +8,21 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 
 	"piecebench/internal/wholefile"
+	"piecebench/servers"
 )
 
 // Config is what a lab is brought up with. Paths are absolute.
 type Config struct {
-	Data      string `json:"data"`       // dataset folder, with pieces.json and flat/
-	Bin       string `json:"bin"`        // folder of piece-gateway and netem-agent
-	NginxConf string `json:"nginx_conf"` // nginx/nginx.conf
-	Store     string `json:"store"`      // the gateway's store: unsealed or flat
-	Backend   string `json:"backend"`    // the link agent's: auto, kernel or userspace
+	Data    string `json:"data"`    // dataset folder, with pieces.json and flat/
+	Bin     string `json:"bin"`     // folder of piece-gateway and netem-agent
+	Servers string `json:"servers"` // folder of the servers' own folders
+	Targets string `json:"targets"` // which of them are started, separated by commas; empty: none
+	Store   string `json:"store"`   // the gateway's store: unsealed or flat
+	Backend string `json:"backend"` // the link agent's: auto, kernel or userspace
 
 	Prometheus Prometheus `json:"prometheus"`
 }
@@ -59,13 +62,26 @@ func (l Lab) saveState(s State) error {
 	return wholefile.Write(l.statePath(), append(data, '\n'), 0o644)
 }
 
+// servers returns the recipes of the targets.
+func (cfg Config) servers() []servers.Recipe {
+	var recipes []servers.Recipe
+	for target := range strings.SplitSeq(cfg.Targets, ",") {
+		if r, ok := servers.Of(target); ok {
+			recipes = append(recipes, r)
+		}
+	}
+	return recipes
+}
+
 // check refuses a configuration whose files are not there.
 func (cfg Config) check() error {
 	needed := map[string]string{
 		"dataset (make it with: piecebench dataset create)": filepath.Join(cfg.Data, "pieces.json"),
-		"nginx configuration":                               cfg.NginxConf,
 		"gateway binary (build it with: make build)":        cfg.gateway(),
 		"link agent binary (build it with: make build)":     cfg.agent(),
+	}
+	for _, r := range cfg.servers() {
+		needed["folder of the server "+r.Name] = filepath.Join(cfg.Servers, r.Name)
 	}
 	if cfg.Prometheus.Port != 0 {
 		needed["prometheus configuration"] = cfg.Prometheus.Conf

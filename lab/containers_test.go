@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"piecebench/bench/settings"
+	"piecebench/servers"
 )
 
 // TestContainersAreThisLab holds docker-compose.yml to what this package sets,
@@ -35,15 +36,35 @@ func TestContainersAreThisLab(t *testing.T) {
 		}
 	}
 	for _, variable := range (Lab{}).Environment() {
-		if name, value, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "AGENT") || name == "LAB_TARGETS" {
+		if name, value, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "AGENT") {
 			want(name+": "+value+"\n", "what the native lab tells the runner")
 		}
 	}
-	for _, port := range []int{nginxPort, gatewayPort, agentPort} {
-		want(fmt.Sprintf("http://127.0.0.1:%d/healthz", port), "a port of the native lab")
+	want(fmt.Sprintf("http://127.0.0.1:%d/healthz", agentPort), "a port of the native lab")
+	for _, r := range servers.All() {
+		want("\n  - servers/"+r.Name+"/compose.yml\n", "a server of the native lab")
+		if r.StubStatus != "" {
+			want(fmt.Sprintf("http://127.0.0.1:%d%s", r.Port, r.StubStatus), "a status page of the native lab")
+		}
+		service, err := os.ReadFile("../servers/" + r.Name + "/compose.yml")
+		if err != nil {
+			t.Error(err)
+		}
+		for _, text := range []string{"\n  " + r.Name + ":\n    extends: {file: ../compose.yml, service: server}\n", fmt.Sprintf("http://127.0.0.1:%d/", r.Port)} {
+			if !strings.Contains(string(service), text) {
+				t.Errorf("servers/%s/compose.yml has no %q", r.Name, text)
+			}
+		}
 	}
 	// Each service has the environment that keeps Docker's proxies out.
+	common, err := os.ReadFile("../servers/compose.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
+		if !strings.Contains(string(common), "\n      "+name+": \"\"\n") {
+			t.Errorf("servers/compose.yml lets %s into the servers", name)
+		}
 		want("\n  "+name+": \"\"\n", "a proxy that Docker gives to every container")
 	}
 	want("\nx-confined: &confined\n  environment: *direct\n", "services without an environment of their own")

@@ -13,9 +13,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"piecebench/netem/client"
+	"piecebench/servers"
 )
 
 // Addresses inside a lab, from the range that RFC 2544 sets aside for
@@ -30,8 +32,7 @@ const (
 	serverControl = "198.18.1.2"
 	shapedNetwork = "198.18.0.0/24"
 
-	nginxPort      = 8080
-	gatewayPort    = 7777
+	// The servers' ports are in their recipes.
 	agentPort      = 9100
 	prometheusPort = 9090 // on the clients' loopback
 )
@@ -61,17 +62,44 @@ func (l Lab) Dir() string { return filepath.Join(runDir, l.Name) }
 // Environment returns what a runner must know of a lab, as environment variables:
 // the URLs, and where the servers' logs are.
 func (l Lab) Environment() []string {
+	s, _ := l.State() // of a lab that is not whole: none
 	prometheus := ""
-	if s, err := l.State(); err == nil && s.PrometheusRuns {
+	if s.PrometheusRuns {
 		prometheus = fmt.Sprintf("http://127.0.0.1:%d", prometheusPort)
 	}
 	return []string{
-		fmt.Sprintf("LAB_TARGETS=raw=http://%s:%d/piece/{piece},gateway=http://%s:%d/piece/{piece}", serverShaped, nginxPort, serverShaped, gatewayPort),
+		"LAB_TARGETS=" + TargetURLs(s.servers()),
 		fmt.Sprintf("AGENT_URL=http://%s:%d", serverControl, agentPort),
 		fmt.Sprintf("AGENT_SHAPED_URL=http://%s:%d", serverShaped, agentPort),
 		"LAB_LOGS=" + l.Dir(),
 		"PROMETHEUS_URL=" + prometheus,
 	}
+}
+
+// TargetURLs returns what tells a runner of servers of the lab: name=URL,name=URL, twice
+// for one that has objects too.
+func TargetURLs(recipes []servers.Recipe) string {
+	var urls []string
+	for _, r := range recipes {
+		urls = append(urls, r.Target+"="+r.URL(serverShaped))
+		if objects := r.ObjectURL(serverShaped); objects != "" {
+			urls = append(urls, r.Target+"="+objects)
+		}
+	}
+	return strings.Join(urls, ",")
+}
+
+// AgentPorts returns the link agent's --ports for servers of the lab.
+func AgentPorts(recipes []servers.Recipe) string {
+	var ports []string
+	for _, r := range recipes {
+		port := strconv.Itoa(r.Port)
+		if r.Processes != nil {
+			port += "=" + strings.Join(r.Processes, "+")
+		}
+		ports = append(ports, port)
+	}
+	return strings.Join(ports, ",")
 }
 
 // Command returns argv as a command in the clients' namespace, with the lab's

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -24,38 +23,29 @@ import (
 type part struct {
 	name      string
 	namespace string
-	port      int // that it listens on in its namespace; 0: none
+	port      int    // that it listens on in its namespace; 0: none
+	piece     string // URL of one that it must deliver; empty: none
 	argv      []string
 	files     []*os.File // inherited from descriptor 3 on
 }
 
-// parts returns the servers, in the order they start.
+// parts returns the link agent and the servers, in the order they start.
 func (l Lab) parts(cfg Config) ([]part, error) {
-	uid, gid, err := cfg.unprivileged(cfg.Data, cfg.gateway())
-	if err != nil {
-		return nil, err
+	recipes := cfg.servers()
+	agent := part{name: "link agent", namespace: l.ServerNamespace(), port: agentPort, argv: []string{
+		cfg.agent(), "--device", shapedDevice, "--listen", fmt.Sprint(":", agentPort), "--backend", cfg.Backend, "--ports", AgentPorts(recipes)}}
+	parts := []part{agent}
+	for _, r := range recipes {
+		if r.StubStatus != "" {
+			parts[0].argv = append(parts[0].argv, "--nginx-status", fmt.Sprintf("http://127.0.0.1:%d%s", r.Port, r.StubStatus))
+		}
+		server, err := l.server(cfg, r)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, server)
 	}
-	// nginx takes names only.
-	account, err := user.LookupId(fmt.Sprint(uid))
-	if err != nil {
-		return nil, fmt.Errorf("the dataset's owner has no name to run nginx as: %w", err)
-	}
-	group, err := user.LookupGroupId(fmt.Sprint(gid))
-	if err != nil {
-		return nil, fmt.Errorf("the dataset's group has no name to run nginx as: %w", err)
-	}
-	nginxLog := filepath.Join(l.Dir(), "nginx.log")
-	server := func(name string, port int, argv ...string) part {
-		return part{name: name, namespace: l.ServerNamespace(), port: port, argv: argv}
-	}
-	return []part{
-		server("link agent", agentPort, cfg.agent(), "--device", shapedDevice, "--listen", fmt.Sprint(":", agentPort), "--backend", cfg.Backend,
-			"--ports", fmt.Sprintf("%d,%d", nginxPort, gatewayPort), "--nginx-status", fmt.Sprintf("http://127.0.0.1:%d/stub_status", nginxPort)),
-		server("nginx", nginxPort, "nginx", "-p", cfg.Data, "-c", cfg.NginxConf, "-e", nginxLog,
-			"-g", fmt.Sprintf("daemon off; pid %s; user %s %s;", filepath.Join(l.Dir(), "nginx.pid"), account.Username, group.Name)),
-		server("gateway", gatewayPort, asUser(uid, gid, cfg.gateway(), "--manifest", filepath.Join(cfg.Data, "pieces.json"),
-			"--listen", fmt.Sprint(":", gatewayPort), "--store", cfg.Store, "--access-log=false")...), // nginx writes none either
-	}, nil
+	return parts, nil
 }
 
 // asUser returns argv run as a user that can become nobody else.
@@ -77,11 +67,11 @@ func raiseDescriptors() error {
 	return unix.Setrlimit(unix.RLIMIT_NOFILE, &limit)
 }
 
-// startTimeout bounds how long a part may take to listen.
-const startTimeout = 15 * time.Second
+// startTimeout bounds how long a part may take until it answers.
+const startTimeout = time.Minute
 
-// start starts a part in its namespace, and waits until it listens. The part has its
-// own session: a terminal's Ctrl-C does not reach it. A part that does not listen in
+// start starts a part in its namespace, and waits until it answers. The part has its
+// own session: a terminal's Ctrl-C does not reach it. A part that does not answer in
 // time is killed.
 func (l Lab) start(c commands, p part) error {
 	argv := append([]string{"ip", "netns", "exec", p.namespace}, p.argv...)
@@ -107,7 +97,7 @@ func (l Lab) start(c commands, p part) error {
 	for {
 		// Until `ip netns exec` has entered the namespace, the process still
 		// shows the host's sockets.
-		if inNamespace(cmd.Process.Pid, p.namespace) && (p.port == 0 || listens(cmd.Process.Pid, p.port)) {
+		if inNamespace(cmd.Process.Pid, p.namespace) && (p.port == 0 || listens(cmd.Process.Pid, p.port)) && p.answers() {
 			return nil
 		}
 		select {
@@ -115,7 +105,7 @@ func (l Lab) start(c commands, p part) error {
 			return fmt.Errorf("%s did not start (%v); the end of its log: %s", p.name, err, lastLines(logPath, 3))
 		case <-deadline:
 			_ = cmd.Process.Kill() // an error means that it has ended
-			return fmt.Errorf("%s does not listen on port %d after %s; the end of its log: %s", p.name, p.port, startTimeout, lastLines(logPath, 3))
+			return fmt.Errorf("%s does not answer on port %d after %s; the end of its log: %s", p.name, p.port, startTimeout, lastLines(logPath, 3))
 		case <-time.After(10 * time.Millisecond):
 		}
 	}

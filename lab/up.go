@@ -4,24 +4,34 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"syscall"
+
+	"piecebench/servers"
 )
 
-// Tools are the programs that a lab needs besides piecebench's own, with the
+// Tools returns the programs that a lab needs besides piecebench's own, with the
 // Debian package of each.
-var Tools = map[string]string{"ip": "iproute2", "tc": "iproute2", "sysctl": "procps", "nginx": "nginx-light", "setpriv": "util-linux"}
+func Tools(recipes []servers.Recipe) map[string]string {
+	tools := map[string]string{"ip": "iproute2", "tc": "iproute2", "sysctl": "procps", "setpriv": "util-linux"}
+	for _, r := range recipes {
+		maps.Copy(tools, r.Packages)
+	}
+	return tools
+}
 
-// CheckHost refuses a machine that cannot run a native lab, and names the fix.
-func CheckHost() error {
+// CheckHost refuses a machine that cannot run a native lab with these servers, and
+// names the fix.
+func CheckHost(recipes []servers.Recipe) error {
 	if os.Geteuid() != 0 {
 		return errors.New("the native lab makes network namespaces and needs root: run it with sudo")
 	}
-	for tool, pkg := range Tools {
+	for tool, pkg := range Tools(recipes) {
 		if _, err := exec.LookPath(tool); err != nil {
-			return fmt.Errorf("%s is missing: install the package %s (scripts/setup does)", tool, pkg)
+			return fmt.Errorf("%s is missing: install the package %s (scripts/setup does, for the servers that TARGETS names)", tool, pkg)
 		}
 	}
 	return nil
@@ -31,7 +41,7 @@ func CheckHost() error {
 // what a crash left of it. On an error nothing is left behind. A part that is
 // missing, and that the lab does not need, is a line in warnings.
 func (l Lab) Up(cfg Config, warnings io.Writer) (err error) {
-	if err := errors.Join(CheckHost(), cfg.check()); err != nil {
+	if err := errors.Join(CheckHost(cfg.servers()), cfg.check()); err != nil {
 		return err
 	}
 	unlock, err := l.lock("lock")
@@ -71,6 +81,11 @@ func (l Lab) Up(cfg Config, warnings io.Writer) (err error) {
 	parts, err := l.parts(cfg)
 	if err != nil {
 		return err
+	}
+	for _, r := range cfg.servers() {
+		if err := l.makeFolders(cfg, r); err != nil {
+			return err
+		}
 	}
 	for _, p := range parts {
 		if err := l.start(c, p); err != nil {
@@ -130,6 +145,9 @@ func (l Lab) remove(c commands) error {
 		if err := c.run("ip", "netns", "del", ns); err != nil {
 			return err
 		}
+	}
+	if err := os.RemoveAll(l.runDirs()); err != nil {
+		return err
 	}
 	if err := os.Remove(l.statePath()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err

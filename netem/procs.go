@@ -16,34 +16,55 @@ import (
 	"piecebench/netem/client"
 )
 
-// procReader finds the processes that listen on the servers' ports, and reads their
-// CPU time and memory.
+// Server is what /procs reports as one: the processes that listen on a port, and those
+// of further commands, such as those of a file system that it serves, if they are in
+// the agent's network namespace.
+type Server struct {
+	Port     int
+	Commands []string
+}
+
+// ParseServer reads PORT or PORT=COMMAND+COMMAND.
+func ParseServer(text string) (s Server, err error) {
+	port, commands, further := strings.Cut(text, "=")
+	if s.Port, err = strconv.Atoi(port); err != nil || s.Port < 1 || s.Port > 65535 {
+		return s, fmt.Errorf("port %s is not a TCP port: use --ports 8080,7777", port)
+	}
+	if further {
+		s.Commands = strings.Split(commands, "+")
+	}
+	return s, nil
+}
+
+// procReader finds the processes of the servers, and reads their CPU time and memory.
 type procReader struct {
-	proc  procfs.FS
-	ports []int
+	proc    procfs.FS
+	servers []Server
 
 	mu      sync.Mutex
 	holders []holder // found last
 }
 
-// holder is a descriptor of a socket that listens on a port.
+// holder is a process of the server on a port: one that has a descriptor of a socket
+// that listens there, or one of a further command.
 type holder struct {
 	port, pid    int
-	path, socket string // /proc/PID/fd/N -> socket:[INODE]
+	listens      bool
+	path, target string // /proc/PID/fd/N -> socket:[INODE], or /proc/PID/ns/net -> net:[INODE]
 }
 
-// holds says whether the process still has the socket.
+// holds says whether the process is still there, and still has the socket.
 func (h holder) holds() bool {
 	target, err := os.Readlink(h.path)
-	return err == nil && target == h.socket
+	return err == nil && target == h.target
 }
 
-func newProcReader(ports []int) (*procReader, error) {
+func newProcReader(servers []Server) (*procReader, error) {
 	proc, err := procfs.NewDefaultFS()
 	if err != nil {
 		return nil, fmt.Errorf("read /proc: %w", err)
 	}
-	return &procReader{proc: proc, ports: ports}, nil
+	return &procReader{proc: proc, servers: servers}, nil
 }
 
 // clockTicks is USER_HZ, which is 100 on every architecture that Linux has with Go.
@@ -63,7 +84,8 @@ func (r *procReader) read() (client.Procs, error) {
 	if err != nil {
 		return out, err
 	}
-	for _, port := range r.ports {
+	for _, s := range r.servers {
+		port := s.Port
 		p := client.Proc{Port: port, PIDs: owners[port]}
 		switch {
 		case len(p.PIDs) > 0:
@@ -110,15 +132,15 @@ func (r *procReader) readWithThreads() (client.Procs, error) {
 	return out, nil
 }
 
-// owners returns, by port, the processes that hold a listening socket, lowest
-// PID (nginx: the master) first, and the ports on which anything listens. The search
+// owners returns, by port, the processes of each server, lowest PID (nginx: the
+// master) first, and the ports on which anything listens. The search
 // reads every socket and every descriptor: 50 ms of CPU time with 2000 connections. It
 // is repeated only if a process no longer holds its socket, or if a port has none.
 func (r *procReader) owners() (byPort map[int][]int, seen []int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if byPort := pidsByPort(r.holders); len(byPort) == len(r.ports) && !slices.ContainsFunc(r.holders, func(h holder) bool { return !h.holds() }) {
-		return byPort, r.ports, nil
+	if byPort := pidsByPort(r.holders); len(byPort) == len(r.servers) && !slices.ContainsFunc(r.holders, func(h holder) bool { return !h.holds() }) {
+		return byPort, slices.Collect(maps.Keys(byPort)), nil
 	}
 	sockets, err := host.ListeningSockets(r.proc)
 	if err != nil {
@@ -145,20 +167,55 @@ func (r *procReader) owners() (byPort map[int][]int, seen []int, err error) {
 			continue
 		}
 		port, ok := ports[inode]
-		if !ok || !slices.Contains(r.ports, port) {
+		if !ok || !slices.ContainsFunc(r.servers, func(s Server) bool { return s.Port == port }) {
 			continue
 		}
 		if pid, err := strconv.Atoi(strings.Split(path, "/")[2]); err == nil {
-			r.holders = append(r.holders, holder{port, pid, path, socket})
+			r.holders = append(r.holders, holder{port, pid, true, path, socket})
 		}
+	}
+	if err := r.addCommands(); err != nil {
+		return nil, nil, err
 	}
 	return pidsByPort(r.holders), slices.Collect(maps.Values(ports)), nil
 }
 
-// pidsByPort returns each port's processes, lowest PID first.
+// addCommands adds the processes of further commands to the holders.
+func (r *procReader) addCommands() error {
+	if !slices.ContainsFunc(r.servers, func(s Server) bool { return s.Commands != nil }) {
+		return nil
+	}
+	own, err := os.Readlink("/proc/self/ns/net")
+	if err != nil {
+		return err
+	}
+	all, err := r.proc.AllProcs()
+	if err != nil {
+		return err
+	}
+	for _, p := range all {
+		h := holder{pid: p.PID, path: fmt.Sprintf("/proc/%d/ns/net", p.PID), target: own}
+		if !h.holds() {
+			continue
+		}
+		command := r.command(p.PID)
+		for _, s := range r.servers {
+			if slices.Contains(s.Commands, command) {
+				h.port = s.Port
+				r.holders = append(r.holders, h)
+			}
+		}
+	}
+	return nil
+}
+
+// pidsByPort returns each port's processes, lowest PID first, if one of them listens.
 func pidsByPort(holders []holder) map[int][]int {
 	byPort := map[int][]int{}
 	for _, h := range holders {
+		if !slices.ContainsFunc(holders, func(other holder) bool { return other.listens && other.port == h.port }) {
+			continue
+		}
 		if !slices.Contains(byPort[h.port], h.pid) {
 			byPort[h.port] = append(byPort[h.port], h.pid)
 		}

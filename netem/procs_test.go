@@ -5,8 +5,11 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"testing"
+
+	"piecebench/netem/client"
 )
 
 // listenOn returns the port of a new listener and its file, for a child to hold.
@@ -40,10 +43,45 @@ func hold(t *testing.T, file *os.File) (pid int, end func()) {
 	return child.Process.Pid, end
 }
 
+// A file system in user space listens on no port of its own.
+func TestProcsHaveTheFurtherCommandsOfAServer(t *testing.T) {
+	port, file := listenOn(t, "127.0.0.1:0")
+	holder, end := hold(t, file)
+	copied := filepath.Join(t.TempDir(), "filesystem")
+	if out, err := exec.Command("cp", "/bin/sleep", copied).CombinedOutput(); err != nil {
+		t.Fatal(err, string(out))
+	}
+	further := exec.CommandContext(t.Context(), copied, "600")
+	if err := further.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = further.Process.Kill(); _ = further.Wait() })
+	server, err := ParseServer(fmt.Sprintf("%d=other+filesystem", port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader, err := newProcReader([]Server{server})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []int{holder, further.Process.Pid}
+	slices.Sort(want)
+	for range 2 {
+		procs, err := reader.read()
+		if err != nil || !slices.Equal(procs.Procs[0].PIDs, want) {
+			t.Errorf("processes %v, %v; want %v", procs.Procs[0].PIDs, err, want)
+		}
+	}
+	end()
+	if procs, err := reader.read(); err != nil || procs.Procs[0].Problem != client.NothingListens {
+		t.Errorf("without the one that listens: %+v, %v", procs.Procs[0], err)
+	}
+}
+
 func TestProcsFollowsAServerThatIsStartedAgain(t *testing.T) {
 	port, file := listenOn(t, "127.0.0.1:0")
 	first, end := hold(t, file)
-	reader, err := newProcReader([]int{port})
+	reader, err := newProcReader([]Server{{Port: port}})
 	if err != nil {
 		t.Fatal(err)
 	}

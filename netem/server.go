@@ -21,15 +21,15 @@ import (
 	"piecebench/netem/link"
 )
 
-// Handler serves an agent's API; ports are those whose processes /procs and
+// Handler serves an agent's API; servers are those whose processes /procs and
 // /metrics report, and /metrics has what further collectors add. Errors are one
 // line of text.
-func Handler(a *Agent, ports []int, further ...prometheus.Collector) (http.Handler, error) {
+func Handler(a *Agent, servers []Server, further ...prometheus.Collector) (http.Handler, error) {
 	blob, err := newBlob()
 	if err != nil {
 		return nil, err
 	}
-	procs, err := newProcReader(ports)
+	procs, err := newProcReader(servers)
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +65,8 @@ func Handler(a *Agent, ports []int, further ...prometheus.Collector) (http.Handl
 	mux.HandleFunc("GET /sockets", func(w http.ResponseWriter, r *http.Request) {
 		answer(w, func() (client.Sockets, error) {
 			port, err := strconv.Atoi(r.URL.Query().Get("port"))
-			if err != nil || !slices.Contains(ports, port) {
-				return client.Sockets{}, badSettingError{fmt.Errorf("port=%q is not one of the servers' (%v)", r.URL.Query().Get("port"), ports)}
+			if err != nil || !slices.ContainsFunc(servers, func(s Server) bool { return s.Port == port }) {
+				return client.Sockets{}, badSettingError{fmt.Errorf("port=%q is not one of the servers': name it in the agent's --ports", r.URL.Query().Get("port"))}
 			}
 			return a.sockets(port)
 		})

@@ -49,9 +49,10 @@ func root(h *Host) (Finding, error) {
 
 func programs(h *Host) (Finding, error) {
 	var missing []string
-	for _, program := range slices.Sorted(maps.Keys(lab.Tools)) {
+	tools := lab.Tools(h.Settings.LabServers())
+	for _, program := range slices.Sorted(maps.Keys(tools)) {
 		if _, err := h.LookPath(program); err != nil {
-			missing = append(missing, fmt.Sprintf("%s (package %s)", program, lab.Tools[program]))
+			missing = append(missing, fmt.Sprintf("%s (package %s)", program, tools[program]))
 		}
 	}
 	if missing != nil {

@@ -11,15 +11,18 @@ import (
 
 	"github.com/prometheus/procfs"
 	"github.com/prometheus/procfs/sysfs"
+
+	"piecebench/servers"
 )
 
 // Parts are what a fingerprint describes beside the machine.
 type Parts struct {
-	K6       string   // path of the k6 binary; the lab's own programs are beside it, if they are here
-	Manifest string   // path of the dataset's pieces.json
-	Script   string   // path of a workload's script of one's own; empty of piecebench's
-	Servers  []string // URLs of what is measured; they are not contacted
-	Agent    string   // URL of the link agent through the link; empty without one
+	K6       string           // path of the k6 binary; the lab's own programs are beside it, if they are here
+	Manifest string           // path of the dataset's pieces.json
+	Script   string           // path of a workload's script of one's own; empty of piecebench's
+	Servers  []string         // URLs of what is measured; they are not contacted
+	Lab      []servers.Recipe // those of them that are servers of the lab
+	Agent    string           // URL of the link agent through the link; empty without one
 }
 
 // Collect returns the fingerprint as seen from the clients' end of the link,
@@ -34,7 +37,7 @@ func Collect(p Parts) map[string]string {
 	}
 	f.data(p.Manifest)
 	f.set("workload", digest(filepath.Base(p.Script), p.Script))
-	f.versions(p.K6)
+	f.versions(p.K6, p.Lab)
 	return f.values
 }
 

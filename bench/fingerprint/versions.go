@@ -3,26 +3,42 @@ package fingerprint
 import (
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 
+	"piecebench/servers"
 	"piecebench/version"
 )
 
 // versions sets what ran. Where a part runs in a container of its own, that
 // lab's environment names the images.
-func (f facts) versions(k6 string) {
+func (f facts) versions(k6 string, lab []servers.Recipe) {
 	f.set("piecebench", version.Number)
 	f.set("revision", version.Revision)
 	f.set("go", runtime.Version())
 	f.set("k6", firstLine(k6, "version"))
 	f.set("iproute2", strings.TrimPrefix(firstLine("ip", "-V"), "ip utility, "))
-	f.set("gateway", strings.TrimPrefix(firstLine(filepath.Join(filepath.Dir(k6), "piece-gateway"), "--version"), "piece-gateway version "))
-	f.set("nginx", strings.TrimPrefix(firstLine("nginx", "-v"), "nginx version: "))
-	f.set("nginx", os.Getenv("LAB_NGINX"))
-	f.set("images", os.Getenv("LAB_IMAGES")) // name@ID, separated by spaces
+	images := os.Getenv("LAB_IMAGES") // name@ID, separated by spaces
+	f.set("images", images)
+	for _, r := range lab {
+		argv := slices.Clone(r.Version)
+		argv[0] = strings.ReplaceAll(argv[0], servers.Bin, filepath.Dir(k6))
+		f.set(r.Name, leading.ReplaceAllString(firstLine(argv[0], argv[1:]...), ""))
+		for image := range strings.FieldsSeq(images) {
+			name, _, _ := strings.Cut(image, "@")
+			if repository, _, tagged := strings.Cut(name, ":"); tagged && path.Base(repository) == r.Name {
+				f.set(r.Name, name)
+			}
+		}
+	}
 }
+
+// leading is what a program says before its version.
+var leading = regexp.MustCompile(`^.*\bversion:? `)
 
 // firstLine runs a program and returns the first line that it prints, empty
 // where there is no such program.

@@ -29,6 +29,7 @@ import (
 	"piecebench/piece/pieceurl"
 	"piecebench/piece/verify"
 	"piecebench/records"
+	"piecebench/servers"
 	"piecebench/version"
 )
 
@@ -66,6 +67,7 @@ func Run(ctx context.Context, s settings.Settings, o Options) error {
 	if err != nil {
 		return err
 	}
+	lab := s.LabServers()
 	if s.Targets, err = resolve(s.Targets, o.Targets); err != nil {
 		return err
 	}
@@ -101,7 +103,7 @@ func Run(ctx context.Context, s settings.Settings, o Options) error {
 		return err
 	}
 	r := &sweep{
-		settings: s, options: o, agent: agent,
+		settings: s, options: o, agent: agent, lab: lab,
 		files:    localFiles(manifest, filepath.Dir(o.Manifest)),
 		manifest: manifest,
 		cells:    plan.Cells(s),
@@ -182,6 +184,7 @@ type sweep struct {
 	files    []string     // of the dataset, as far as they are on this machine
 	link     client.State // as it was set for the cells that run
 	manifest *piece.Manifest
+	lab      []servers.Recipe // servers of the lab that are measured
 	cells    []plan.Cell
 	status   *status
 	results  *result.Run
@@ -239,7 +242,7 @@ func (r *sweep) empty() bool {
 
 // parts are what the fingerprint describes.
 func (r *sweep) parts() fingerprint.Parts {
-	p := fingerprint.Parts{K6: r.options.K6, Manifest: r.options.Manifest, Agent: r.options.Shaped}
+	p := fingerprint.Parts{K6: r.options.K6, Manifest: r.options.Manifest, Agent: r.options.Shaped, Lab: r.lab}
 	if w := workload.Of(r.settings.Workload); w.Own() {
 		p.Script = w.Script
 	}

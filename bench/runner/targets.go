@@ -3,9 +3,11 @@ package runner
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,6 +39,10 @@ func resolve(targets []settings.Target, labTargets string) ([]settings.Target, e
 	for i, t := range targets {
 		if t.InLab() {
 			t = lab[t.Name]
+		}
+		if t.InLab() && len(lab) > 0 {
+			return nil, fmt.Errorf("target %s is not in the lab that is up, which has %s: bring it up with --targets %s", targets[i].Name,
+				strings.Join(slices.Sorted(maps.Keys(lab)), ", "), targets[i].Name)
 		}
 		if t.InLab() {
 			return nil, fmt.Errorf("target %s is a server of the lab, and no lab runs this: use make bench, or name your own server: --targets '%s=http://host/piece/%s'",

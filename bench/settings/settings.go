@@ -21,6 +21,7 @@ import (
 	"piecebench/netem/link"
 	"piecebench/piece"
 	"piecebench/piece/dataset"
+	"piecebench/servers"
 )
 
 // Settings are the checked values of all variables.
@@ -59,7 +60,7 @@ type variable struct {
 // set checks text and puts it into s.
 func (v variable) set(s *Settings, text string) error {
 	if err := v.parse(s, text); err != nil {
-		if v.name == targetsVariable && strings.ContainsAny(text, "@?") {
+		if v.name == TargetsVariable && strings.ContainsAny(text, "@?") {
 			text = plain.Hidden
 		}
 		return fmt.Errorf("%s=%s: %w", v.name, text, err)
@@ -114,6 +115,11 @@ func Load(flags *pflag.FlagSet) (Settings, error) { return FromText(givenBy(flag
 func LoadDataset(flags *pflag.FlagSet) (dataset.Params, error) {
 	s, err := only(DatasetVariables, givenBy(flags))
 	return s.Dataset, err
+}
+
+// LoadTargets reads TARGETS alone; of the result only Targets is set.
+func LoadTargets(flags *pflag.FlagSet) (Settings, error) {
+	return only([]string{TargetsVariable}, givenBy(flags))
 }
 
 // Prices reads the PriceVariables of a run's settings; those that a run of an
@@ -187,7 +193,7 @@ func FromText(given map[string]string) (Settings, error) {
 		s.Text[v.name] = text
 	}
 	s.Text[workloadVariable] = workload.Of(s.Workload).Name // the path of a script may name a user
-	s.Text[targetsVariable] = targetsText(s.Targets)
+	s.Text[TargetsVariable] = targetsText(s.Targets)
 	return s, s.checkTogether()
 }
 
@@ -199,8 +205,10 @@ func (s Settings) checkTogether() error {
 				m.Name, unpadded, s.Text["PIECE_SIZE"])
 		}
 	}
-	if most := s.Clients(); most > LabClients && s.usesGeneratedDataset() {
-		return fmt.Errorf("CONCURRENCY=%s: the lab's servers are set up for %d clients, not %d: take fewer, or only targets of your own", s.Text["CONCURRENCY"], LabClients, most)
+	for _, r := range s.LabServers() {
+		if most := s.Clients(); most > r.Clients {
+			return fmt.Errorf("CONCURRENCY=%s: the lab's server %s is set up for %d clients, not %d: take fewer, or only targets of your own", s.Text["CONCURRENCY"], r.Target, r.Clients, most)
+		}
 	}
 	if err := CheckURLs(s.Workload, s.Targets); err != nil {
 		return err
@@ -221,8 +229,16 @@ func (s Settings) Clients() (most int) {
 
 // usesGeneratedDataset is false where every target is somebody's own server:
 // its pieces are then the manifest's, not PIECE_SIZE's.
-func (s Settings) usesGeneratedDataset() bool {
-	return slices.ContainsFunc(s.Targets, Target.InLab)
+func (s Settings) usesGeneratedDataset() bool { return len(s.LabServers()) > 0 }
+
+// LabServers returns the recipes of the targets that are servers of the lab.
+func (s Settings) LabServers() (recipes []servers.Recipe) {
+	for _, t := range s.Targets {
+		if r, ok := servers.Of(t.Name); ok && t.InLab() {
+			recipes = append(recipes, r)
+		}
+	}
+	return recipes
 }
 
 // makeOverride matches one VARIABLE=value of a make command line as make hands

@@ -10,9 +10,11 @@ import (
 	"piecebench/bench/workload"
 	"piecebench/internal/plain"
 	"piecebench/piece/pieceurl"
+	"piecebench/servers"
 )
 
-const targetsVariable = "TARGETS"
+// TargetsVariable names what is measured, and so what a lab starts.
+const TargetsVariable = "TARGETS"
 
 // Target is one server that is measured.
 type Target struct {
@@ -64,8 +66,8 @@ func parseTargets(text string) (targets []Target, err error) {
 		if !targetName.MatchString(name) {
 			return nil, fmt.Errorf("target name %q: want letters, digits, '.', '_' or '-', 40 at most", plain.URL(name))
 		}
-		if !own && !slices.Contains(LabTargets, name) {
-			return nil, fmt.Errorf("target %s: the lab has %s; another server is name=http://host/piece/%s", name, strings.Join(LabTargets, " and "), pieceurl.V1)
+		if _, ok := servers.Of(name); !own && !ok {
+			return nil, fmt.Errorf("target %s: the lab has %s; another server is name=http://host/piece/%s", name, strings.Join(servers.Targets(), ", "), pieceurl.V1)
 		}
 		i := slices.IndexFunc(targets, func(t Target) bool { return t.Name == name })
 		if i < 0 {
@@ -110,7 +112,10 @@ func (t *Target) add(address string) error {
 func CheckURLs(id string, targets []Target) error {
 	w := workload.Of(id)
 	for _, t := range targets {
+		r, _ := servers.Of(t.Name)
 		switch {
+		case t.InLab() && w.Objects && !slices.Contains(r.Serves, servers.Objects):
+			return fmt.Errorf("%s=%s asks for objects, and the lab's %s serves only pieces: name another target", workloadVariable, w.Name, t.Name)
 		case t.InLab() || w.Own():
 		case w.Objects && t.ObjectURL == "":
 			return fmt.Errorf("%s=%s asks for objects, and target %s has none: another server is name=http://host/object/%s", workloadVariable, w.Name, t.Name, ObjectPlaceholder)

@@ -12,6 +12,7 @@ import (
 	"piecebench/netem/link"
 	"piecebench/piece/bytesize"
 	"piecebench/piece/dataset"
+	"piecebench/servers"
 )
 
 // variables is the table of every variable, in the order that help shows them.
@@ -27,7 +28,8 @@ var variables = slices.Concat(workloadVariables(), []variable{
 			s.Modes, err = listOf(s.parseMode)(text)
 			return err
 		}},
-	{targetsVariable, "raw,gateway", "the lab's targets, and/or name=http://host/piece/{piece}, or {piece_v2} for CIDs v2; of a workload with objects, name=http://host/object/{object}", value(func(s *Settings) *[]Target { return &s.Targets }, parseTargets)},
+	{TargetsVariable, "raw,gateway", "servers of the lab (" + strings.Join(servers.Targets(), ", ") + "), and/or name=http://host/piece/{piece}, or {piece_v2} for CIDs v2; of a workload with objects, name=http://host/object/{object}",
+		value(func(s *Settings) *[]Target { return &s.Targets }, parseTargets)},
 	{"DURATION", "10s", "the measured window of a cell; where REQUESTS is a number, the longest that it may last",
 		value(func(s *Settings) *time.Duration { return &s.Duration }, durationFrom(time.Second, 24*time.Hour))},
 	{"WARMUP", "2s", "what runs before the window", value(func(s *Settings) *time.Duration { return &s.Warmup }, durationFrom(0, time.Hour))},
@@ -78,10 +80,6 @@ func listOf[T comparable](parse func(string) (T, error)) func(string) ([]T, erro
 // MaxConcurrency is a bound on the clients of one cell: each takes a
 // connection, and a client address has 64511 ports.
 const MaxConcurrency = 50000
-
-// LabClients is how many clients at a time the lab's own servers are set up for:
-// nginx.conf by its connections, the gateway by its limit of requests.
-const LabClients = 20000
 
 // Concurrency is the sweep's numbers of clients, one a step.
 type Concurrency struct {
@@ -150,10 +148,6 @@ func decadesTo(n int) []int {
 	}
 	return append(steps, n)
 }
-
-// LabTargets are the targets that the lab brings up: nginx over flat files,
-// and the piece gateway over unsealed sectors.
-var LabTargets = []string{"raw", "gateway"}
 
 func parseShare(text string) (float64, error) {
 	share, err := strconv.ParseFloat(text, 64)

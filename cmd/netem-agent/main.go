@@ -55,7 +55,7 @@ need that token ("Authorization: Bearer TOKEN").`,
 	flags.StringVar(&o.device, "device", "", "device whose egress is shaped, by its name or an address of it (required)")
 	flags.StringVar(&o.listen, "listen", ":9100", "address of the API")
 	flags.StringVar(&o.backend, "backend", netem.Auto, "kernel (tc netem), userspace (delay line on the return path), or auto")
-	flags.IntSliceVar(&o.ports, "ports", nil, "ports of the servers whose CPU time and memory /procs reports")
+	flags.StringSliceVar(&o.ports, "ports", nil, "ports of the servers whose CPU time and memory /procs reports; PORT=COMMAND+COMMAND: also of processes of these commands")
 	flags.StringVar(&o.nginxStatus, "nginx-status", "", "URL of nginx's stub_status page, whose figures /metrics then has too")
 	flags.StringSliceVar(&o.names, "names", nil, "names of this host that the API's URLs may have, besides localhost and its addresses")
 	flags.BoolVar(&o.restore, "restore", false, "undo what a killed agent has left in this network namespace, and do nothing else")
@@ -68,17 +68,20 @@ need that token ("Authorization: Bearer TOKEN").`,
 
 type options struct {
 	device, listen, backend string
-	ports                   []int
+	ports                   []string
 	nginxStatus             string
 	names                   []string
 	restore, logCommands    bool
 }
 
 func (o options) run(ctx context.Context) (err error) {
-	for _, port := range o.ports {
-		if port < 1 || port > 65535 {
-			return fmt.Errorf("port %d is not a TCP port: use --ports 8080,7777", port)
+	var servers []netem.Server
+	for _, text := range o.ports {
+		s, err := netem.ParseServer(text)
+		if err != nil {
+			return err
 		}
+		servers = append(servers, s)
 	}
 	token, err := client.TakeToken()
 	if err != nil {
@@ -106,7 +109,7 @@ func (o options) run(ctx context.Context) (err error) {
 	if o.nginxStatus != "" {
 		further = append(further, stubstatus.NewCollector(o.nginxStatus))
 	}
-	handler, err := netem.Handler(agent, o.ports, further...)
+	handler, err := netem.Handler(agent, servers, further...)
 	if err != nil {
 		return err
 	}

@@ -54,11 +54,11 @@ func benchCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		full, err := labConfig(cfg)
+		full, err := labConfig(cfg, s)
 		if err != nil {
 			return err
 		}
-		if err := lab.CheckHost(); err != nil {
+		if err := lab.CheckHost(s.LabServers()); err != nil {
 			return err
 		}
 		if err := plan.CheckDescriptors(s); err != nil {

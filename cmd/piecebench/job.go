@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +17,7 @@ import (
 	"piecebench/bench/runner"
 	"piecebench/bench/settings"
 	"piecebench/internal/ending"
+	"piecebench/lab"
 	"piecebench/netem/client"
 	"piecebench/piece/dataset"
 	"piecebench/report/export"
@@ -32,6 +35,8 @@ type job struct {
 	Out      string // the run's folder
 	Resume   bool   // Out holds a run that is to be completed
 	LabGoes  bool   // the lab is removed after the run
+	// LabTargets are the containers' servers, as LAB_TARGETS names those of a native lab.
+	LabTargets string
 }
 
 // newJob names the run's folder: the one that is resumed, the one that is given,
@@ -74,7 +79,7 @@ func (j job) run(ctx context.Context) error {
 		Agent:      os.Getenv("AGENT_URL"),
 		AgentToken: token,
 		Shaped:     os.Getenv("AGENT_SHAPED_URL"),
-		Targets:    os.Getenv("LAB_TARGETS"),
+		Targets:    cmp.Or(j.LabTargets, os.Getenv("LAB_TARGETS")),
 		ServerLog:  os.Getenv("LAB_LOGS"),
 		Prometheus: os.Getenv("PROMETHEUS_URL"),
 		Grafana:    os.Getenv("GRAFANA_URL"),
@@ -114,9 +119,10 @@ func sweepCommand() *cobra.Command {
 }
 
 // prepareCommand does what comes before the containers' lab: it refuses bad
-// settings, makes the dataset, and prints the run's folder and the job.
+// settings, makes the dataset, and prints the run's folder, the job, the servers'
+// services, and the link agent's --ports.
 func prepareCommand() *cobra.Command {
-	return &cobra.Command{Use: "prepare", Hidden: true, Short: "Check the settings, make the dataset, print the run's folder and the job: the containers' lab runs it", Args: cobra.NoArgs,
+	return &cobra.Command{Use: "prepare", Hidden: true, Short: "Check the settings, make the dataset, print what to run: the containers' lab runs it", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := makeSettings(nil)
 			if err != nil {
@@ -131,8 +137,14 @@ func prepareCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			recipes := s.LabServers()
+			j.LabTargets = lab.TargetURLs(recipes)
 			text, err := json.Marshal(j)
-			fmt.Printf("%s\n%s\n", j.Out, text)
+			var services []string
+			for _, r := range recipes {
+				services = append(services, r.Name)
+			}
+			fmt.Printf("%s\n%s\n%s\n%s\n", j.Out, text, strings.Join(services, " "), lab.AgentPorts(recipes))
 			return err
 		}}
 }

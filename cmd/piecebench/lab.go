@@ -7,10 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"piecebench/bench/settings"
 	"piecebench/internal/ending"
 	"piecebench/lab"
 )
@@ -19,7 +21,7 @@ func labCommand() *cobra.Command {
 	var name string
 	cmd := &cobra.Command{
 		Use:   "lab",
-		Short: "The native lab: nginx, gateway and link in network namespaces",
+		Short: "The native lab: servers and link in network namespaces",
 	}
 	cmd.PersistentFlags().StringVar(&name, "name", "default", "the lab's name; labs of different names run side by side")
 	named := func(run func(lab.Lab, []string) error) func(*cobra.Command, []string) error {
@@ -33,23 +35,28 @@ func labCommand() *cobra.Command {
 	}
 
 	var cfg lab.Config
-	up := &cobra.Command{Use: "up", Short: "Bring the lab up, and leave it running", Args: cobra.NoArgs,
-		RunE: named(func(l lab.Lab, _ []string) error {
-			full, err := labConfig(cfg)
-			if err != nil {
-				return err
-			}
-			ctx, stop := ending.Context(context.Background())
-			defer stop()
-			if err := l.Up(full, os.Stderr); err != nil {
-				return err
-			}
-			if ctx.Err() != nil {
-				return errors.Join(problem{errors.New("interrupted: the lab is removed again")}, l.Down())
-			}
-			return printLab(l)
-		})}
+	up := &cobra.Command{Use: "up", Short: "Bring the lab up, and leave it running", Args: cobra.NoArgs}
+	up.RunE = named(func(l lab.Lab, _ []string) error {
+		s, err := settings.LoadTargets(up.Flags())
+		if err != nil {
+			return err
+		}
+		full, err := labConfig(cfg, s)
+		if err != nil {
+			return err
+		}
+		ctx, stop := ending.Context(context.Background())
+		defer stop()
+		if err := l.Up(full, os.Stderr); err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return errors.Join(problem{errors.New("interrupted: the lab is removed again")}, l.Down())
+		}
+		return printLab(l)
+	})
 	addLabFlags(up, &cfg)
+	settings.AddFlags(up.Flags(), settings.TargetsVariable)
 	var all bool
 	down := &cobra.Command{Use: "down", Short: "Remove the lab, whatever state it is in", Args: cobra.NoArgs,
 		RunE: named(func(l lab.Lab, _ []string) error {
@@ -95,13 +102,19 @@ func addLabFlags(cmd *cobra.Command, cfg *lab.Config) {
 	cmd.Flags().IntVar(&cfg.Prometheus.Port, "prometheus-port", 9090, "port of 127.0.0.1 for the lab's Prometheus; 0: none")
 }
 
-// labConfig fills in the paths of piecebench's own files.
-func labConfig(cfg lab.Config) (lab.Config, error) {
+// labConfig fills in the servers that are measured, and the paths of piecebench's own
+// files.
+func labConfig(cfg lab.Config, s settings.Settings) (lab.Config, error) {
 	files, err := findInstall()
 	if err != nil {
 		return cfg, err
 	}
-	cfg.Bin, cfg.NginxConf = files.bin(), files.nginxConf()
+	cfg.Bin, cfg.Servers = files.bin(), files.servers()
+	var targets []string
+	for _, r := range s.LabServers() {
+		targets = append(targets, r.Target)
+	}
+	cfg.Targets = strings.Join(targets, ",")
 	cfg.Prometheus.Conf = files.prometheusConf()
 	if cfg.Data, err = filepath.Abs(cfg.Data); err != nil {
 		return cfg, err

@@ -17,10 +17,10 @@ func findInstall() (install, error) {
 	return install{filepath.Dir(filepath.Dir(self))}, err
 }
 
-func (i install) bin() string       { return filepath.Join(i.root, "bin") }
-func (i install) k6() string        { return filepath.Join(i.bin(), "k6") }
-func (i install) scripts() string   { return filepath.Join(i.root, "k6", "scripts") }
-func (i install) nginxConf() string { return filepath.Join(i.root, "nginx", "nginx.conf") }
+func (i install) bin() string     { return filepath.Join(i.root, "bin") }
+func (i install) k6() string      { return filepath.Join(i.bin(), "k6") }
+func (i install) scripts() string { return filepath.Join(i.root, "k6", "scripts") }
+func (i install) servers() string { return filepath.Join(i.root, "servers") }
 func (i install) prometheusConf() string {
 	return filepath.Join(i.root, "dashboards", "prometheus.yml")
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // Install lays the named programs out like a checkout, bin/ with k6/scripts,
-// nginx/ and dashboards/ beside it, and returns the folder.
+// servers/ and dashboards/ beside it, and returns the folder.
 func Install(t *testing.T, programs ...string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -43,7 +43,7 @@ func InstallInto(root string, programs ...string) error {
 		}
 	}
 	checkout := checkout()
-	for _, part := range []string{"k6", "nginx", "dashboards"} {
+	for _, part := range []string{"k6", "servers", "dashboards"} {
 		if err := os.Symlink(filepath.Join(checkout, part), filepath.Join(root, part)); err != nil {
 			return err
 		}

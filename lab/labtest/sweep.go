@@ -92,7 +92,7 @@ func New(t *testing.T, suffix string) lab.Lab {
 func Config(t *testing.T, root string) lab.Config {
 	t.Helper()
 	return lab.Config{
-		Data: Dataset(t), Bin: filepath.Join(root, "bin"), NginxConf: filepath.Join(root, "nginx", "nginx.conf"),
+		Data: Dataset(t), Bin: filepath.Join(root, "bin"), Servers: filepath.Join(root, "servers"), Targets: "raw,gateway",
 		Store: "unsealed", Backend: "auto",
 		Prometheus: lab.Prometheus{Conf: filepath.Join(root, "dashboards", "prometheus.yml"), Data: filepath.Join(t.TempDir(), "prometheus")},
 	}

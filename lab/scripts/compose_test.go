@@ -20,6 +20,7 @@ case "$*" in
 	`+up+` ;;
 "compose down "*)
 	`+down+` ;;
+"compose run "*) printf '%s\n' results/x {} "nginx gateway" 8080,7777 ;;
 "compose ps --all --quiet bench") echo runner ;;
 "logs --follow "*)
 	`+logs+` ;;
@@ -73,7 +74,7 @@ func TestTheRunnerGetsWhatWasPrepared(t *testing.T) {
 	h.stub("inner", h.read(h.note("docker")))
 	const job = `{"Settings":{"URL":"http://h/{piece}?a=1\u0026b=2"},"Out":"results/x"}`
 	h.stub("docker", `case "$*" in
-"compose run "*) printf '%s\n' results/x '`+job+`' ;;
+"compose run "*) printf '%s\n' results/x '`+job+`' "nginx gateway" 8080,7777 ;;
 "compose up --detach --no-deps "*) printf '%s' "$PIECEBENCH_JOB" >"$STUBS/job"; echo exited >"$STUBS/status" ;;
 *) exec "$STUBS/inner" "$@" ;;
 esac`)

@@ -37,6 +37,9 @@ func newHost(t *testing.T) *host {
 			t.Fatal(err)
 		}
 	}
+	if err := os.CopyFS(filepath.Join(h.checkout, "servers"), os.DirFS("../../servers")); err != nil {
+		t.Fatal(err)
+	}
 	for _, file := range []string{"scripts/setup", "scripts/compose", "docker-compose.yml", "docker-compose.receive-packet-steering.yml"} {
 		data, err := os.ReadFile(filepath.Join("..", "..", file))
 		if err != nil {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"piecebench/servers"
 )
 
 // lacking is a host without nginx: /usr/sbin has nothing. Its apt-get notes
@@ -85,6 +87,11 @@ func TestSetupInstallsEveryProgramThatTestsNeed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, r := range servers.All() {
+		for program := range r.Packages {
+			setup = append(setup, program+":"...)
+		}
+	}
 	calls, quoted := regexp.MustCompile(`testneeds\.Program\(t, ([^)]*)\)`), regexp.MustCompile(`"([^"]+)"`)
 	found := 0
 	err = filepath.WalkDir("../..", func(path string, _ os.DirEntry, err error) error {
@@ -104,5 +111,29 @@ func TestSetupInstallsEveryProgramThatTestsNeed(t *testing.T) {
 	})
 	if err != nil || found == 0 {
 		t.Error(found, err)
+	}
+}
+
+func TestSetupInstallsTheServersThatAreNamed(t *testing.T) {
+	for _, c := range []struct {
+		targets, want string
+	}{
+		{targets: "", want: "nginx-light"},
+		{targets: "gateway, other,mine=http://host/piece/{piece}", want: "a-package"},
+		{targets: "raw,other", want: "a-package nginx-light"},
+		{targets: "mine=http://host/piece/{piece}", want: ""},
+	} {
+		h, _ := lacking(t, `echo "$*" >"$STUBS/installs"`)
+		h.write(h.note("installs"), "")
+		folder := filepath.Join(h.checkout, "servers", "a")
+		if err := os.Mkdir(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		h.write(filepath.Join(folder, "recipe.yml"), "target: other\nport: 1\npackages:\n  no-such-program: a-package\nserves: [pieces]\n")
+		t.Setenv("TARGETS", c.targets)
+		s := h.start("scripts/setup")
+		if s.code() != 0 || strings.TrimPrefix(h.read(h.note("installs")), "install -y -q --no-install-recommends ") != c.want {
+			t.Errorf("TARGETS=%s: it asks apt-get to %s, want %q\n%s", c.targets, h.read(h.note("installs")), c.want, &s.said)
+		}
 	}
 }

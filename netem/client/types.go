@@ -112,7 +112,8 @@ type Procs struct {
 	Agent Usage        `json:"agent"` // the agent itself: what the emulation costs beyond the kernel's part
 }
 
-// Proc is the processes that listen on one port.
+// Proc is the processes that listen on one port, and those of further commands that
+// the agent's --ports names with it.
 type Proc struct {
 	Port    int    `json:"port"`
 	Command string `json:"command"` // empty when nothing listens
