@@ -132,7 +132,7 @@ func (a *Agent) state() (client.State, error) {
 	if a.lease != nil {
 		state.Lease, state.LeaseS = a.lease.id, a.lease.length.Seconds()
 	}
-	return state, err
+	return state, errors.Join(err, countTCP(&state.Stats))
 }
 
 // Healthy returns an error when the link no longer carries traffic.

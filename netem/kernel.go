@@ -11,7 +11,10 @@ import (
 // kernel makes the link in the kernel alone: netem as the root qdisc delays and
 // loses, its child tbf limits the rate. Both are changed in place, so that an
 // agent that dies leaves the link as it was.
-type kernel struct{ *device }
+type kernel struct {
+	*device
+	lost int64 // what state takes for lost at random, until the link was set
+}
 
 func (k *kernel) name() string { return client.Kernel }
 
@@ -33,7 +36,11 @@ func (k *kernel) set(spec link.Spec) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(want.checkNetem(root), want.checkTBF(child))
+	if err := errors.Join(want.checkNetem(root), want.checkTBF(child)); err != nil {
+		return err
+	}
+	k.lost = beyondChild(root, child)
+	return nil
 }
 
 func (k *kernel) setRate(want shape) error {
@@ -73,13 +80,33 @@ func (k *kernel) state() (client.State, error) {
 	s.Loss = root.Options.Loss.Loss
 	s.NetemLimitPackets = root.Options.Limit
 	s.Stats = statsOf(root)
+	s.Stats.Drops = dropsOf(root, child)
 	if child != nil && child.Kind == "tbf" {
 		addTBF(&s, child)
-		// netem counts no drop of its child, and tbf is where rate-limited packets wait.
-		s.Stats.Drops += child.Drops
 		s.Stats.Overlimits = child.Overlimits
 	}
+	if s.Loss > 0 {
+		s.Stats.LossDrops = beyondChild(root, child) - k.lost
+	}
 	return s, nil
+}
+
+// dropsOf returns how many packets the qdiscs dropped. netem counts those that its child
+// drops, but of a GSO packet that tbf cuts into segments not each one.
+func dropsOf(root, child *qdisc) int64 {
+	if child == nil {
+		return root.Drops
+	}
+	return max(root.Drops, child.Drops)
+}
+
+// beyondChild returns how many packets netem dropped by itself. With a loss, in which
+// case no packet has more than one segment, these are the lost ones.
+func beyondChild(root, child *qdisc) int64 {
+	if child == nil {
+		return root.Drops
+	}
+	return root.Drops - child.Drops
 }
 
 func statsOf(q *qdisc) client.Stats {

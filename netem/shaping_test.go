@@ -25,6 +25,7 @@ func TestLink(t *testing.T) {
 		{"KilledAgentNeverLetsTrafficFlowUnshaped", killedAgentNeverLetsTrafficFlowUnshaped},
 		{"TerminatedAgentRestoresEverything", terminatedAgentRestoresEverything},
 		{"LossIsWhatWasAskedFor", lossIsWhatWasAskedFor},
+		{"SentBytesAreThoseOnTheWire", sentBytesAreThoseOnTheWire},
 	}
 	for _, backend := range []string{client.Kernel, client.Userspace} {
 		t.Run(backend, func(t *testing.T) {

@@ -63,16 +63,23 @@ type State struct {
 	Stats             Stats `json:"stats"`
 }
 
-// Stats are the counters of the servers' egress since its queue was made, and
-// of the delay line since the link was last set.
+// Stats are the counters of the servers' egress since its queue was made; of loss and of
+// the delay line since the link was last set; of TCP since the servers' network
+// namespace was made.
 type Stats struct {
-	SentBytes    int64      `json:"sent_bytes"`
-	SentPackets  int64      `json:"sent_packets"`
-	Drops        int64      `json:"drops"` // by a full queue, and by loss where that is netem's
-	LossDrops    int64      `json:"loss_drops"`
-	Overlimits   int64      `json:"overlimits"` // times that tbf had to wait
-	BacklogBytes int64      `json:"backlog_bytes"`
-	DelayLine    *DelayLine `json:"delay_line,omitempty"` // userspace backend with a delay only
+	// SentBytes left through the link, with the Ethernet, IP and TCP headers of each
+	// packet on the wire; SentPackets are these packets. Both are 0 without a queue.
+	SentBytes    int64 `json:"sent_bytes"`
+	SentPackets  int64 `json:"sent_packets"`
+	Drops        int64 `json:"drops"`      // by a full queue, and by loss where that is netem's; GSO packets count as one
+	LossDrops    int64 `json:"loss_drops"` // packets lost because the link has a loss; not among those sent
+	Overlimits   int64 `json:"overlimits"` // times that tbf had to wait
+	BacklogBytes int64 `json:"backlog_bytes"`
+	// TCPSegments are those that the servers' TCP sent, TCPRetransmitted among them
+	// those that it sent again.
+	TCPSegments      int64      `json:"tcp_segments"`
+	TCPRetransmitted int64      `json:"tcp_retransmitted"`
+	DelayLine        *DelayLine `json:"delay_line,omitempty"` // userspace backend with a delay only
 }
 
 // HeldAfter is the lateness from which TCP takes a packet of the delay line for lost:
