@@ -25,7 +25,7 @@ func (v *View) Answer() (headline string, more []string) {
 	} else {
 		more = append(more, v.atCeiling())
 	}
-	more = slices.DeleteFunc(append(more, v.success()), func(s string) bool { return s == "" })
+	more = slices.DeleteFunc(append(more, v.success(), v.overhead()), func(s string) bool { return s == "" })
 	return strings.TrimSpace(v.failures() + " " + more[0]), more[1:]
 }
 

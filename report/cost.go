@@ -17,8 +17,8 @@ func (v *View) Costs() []Section {
 	if err != nil || !prices.Given() || len(v.Targets) == 0 {
 		return nil
 	}
-	all := []Section{{Title: "Cost per TB, at best: " + priceWords(prices), Table: v.bestCosts(prices)}}
-	if prices.ServerHour > 0 { // else every row costs the same
+	all := []Section{{Title: "Cost per TB, at best: " + priceWords(prices), Table: v.bestCosts(prices), Notes: v.egressNote(prices)}}
+	if prices.ServerHour > 0 || v.wired() > 0 { // else every row costs the same
 		all = append(all, Section{Title: "Cost per TB, row by row", Table: v.rowCosts(prices), Fold: true})
 	}
 	return all
@@ -36,6 +36,23 @@ func priceWords(p cost.Prices) string {
 	return strings.Join(words, ", ")
 }
 
+// egressNote says what is paid for as egress.
+func (v *View) egressNote(prices cost.Prices) []string {
+	if prices.Egress <= 0 {
+		return nil
+	}
+	switch n := v.wired(); n {
+	case 0:
+		return []string{"Egress counts payload. Headers and retransmissions are not known, and a bill may include them."}
+	case len(All(v.Rows)):
+		return []string{"Egress counts the bytes on the wire, with headers and retransmissions."}
+	}
+	return []string{"Egress counts the bytes on the wire, with headers and retransmissions. " + payloadMark + ": they are not known, and egress counts payload."}
+}
+
+// payloadMark marks costs of payload among those of wire bytes.
+const payloadMark = "(payload)"
+
 // bestCosts has a line for each target and a column for each link: the least cost, and the row
 // that has it.
 func (v *View) bestCosts(prices cost.Prices) Table {
@@ -46,7 +63,7 @@ func (v *View) bestCosts(prices cost.Prices) Table {
 	for i, name := range v.Targets {
 		line := []string{name}
 		for _, l := range v.Links {
-			line = append(line, l.bestCost(prices, i))
+			line = append(line, v.bestCost(l, prices, i))
 		}
 		t.Add(line...)
 	}
@@ -54,15 +71,15 @@ func (v *View) bestCosts(prices cost.Prices) Table {
 }
 
 // bestCost is that of the row with the most goodput, in which a server costs least.
-func (l *Link) bestCost(prices cost.Prices, target int) string {
+func (v *View) bestCost(l *Link, prices cost.Prices, target int) string {
 	var best *Figures
 	for _, r := range l.Rows {
 		if f := r.Figures[target]; f != nil && (best == nil || f.Goodput > best.Goodput) {
 			best = f
 		}
 	}
-	text := best.costPerTB(prices)
-	if text != Missing && prices.ServerHour > 0 {
+	text := v.costPerTB(best, prices)
+	if text != Missing && (prices.ServerHour > 0 || best.Wire > 0) {
 		text += fmt.Sprintf(" (%s, %s)", best.Row.Mode, count(best.Row.Concurrency, "client"))
 	}
 	return text
@@ -76,7 +93,7 @@ func (v *View) rowCosts(prices cost.Prices) Table {
 	for _, r := range v.Rows {
 		line := []string{result.LinkName(r.Link), r.Mode, strconv.Itoa(r.Concurrency)}
 		for _, f := range r.Figures {
-			line = append(line, f.costPerTB(prices))
+			line = append(line, v.costPerTB(f, prices))
 		}
 		t.Add(line...)
 	}
@@ -84,13 +101,20 @@ func (v *View) rowCosts(prices cost.Prices) Table {
 }
 
 // costPerTB is the cost of a TB at this goodput, if any was delivered.
-func (f *Figures) costPerTB(prices cost.Prices) string {
+func (v *View) costPerTB(f *Figures, prices cost.Prices) string {
 	if f == nil {
 		return Missing
 	}
-	c, ok := prices.PerTB(f.Goodput, f.Delivered)
+	egress := f.Wire
+	if egress == 0 {
+		egress = f.Delivered
+	}
+	c, ok := prices.PerTB(f.Goodput, egress)
 	if !ok {
 		return Missing
+	}
+	if f.Wire == 0 && prices.Egress > 0 && v.wired() > 0 {
+		return money(c.Total()) + " " + payloadMark
 	}
 	return money(c.Total())
 }

@@ -29,6 +29,13 @@ var Facts = []Fact{
 		}
 		return megabits(f.Delivered) + " Mbit/s"
 	}},
+	{"on the wire", func(f *Figures) string {
+		overhead, ok := f.Overhead()
+		if !ok {
+			return ""
+		}
+		return fmt.Sprintf("%s Mbit/s, %s more than the payload%s", megabits(f.Wire), percent(overhead), f.sentAgain())
+	}},
 	{"share of the ceiling", func(f *Figures) string {
 		if share, ok := f.Share(); ok {
 			return wholePercent(share)

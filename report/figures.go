@@ -21,6 +21,7 @@ type Figures struct {
 	Cells           []result.Cell    // one a repetition
 	Goodput         float64          // bits per second
 	Delivered       float64          // bits per second, with failed requests
+	Wire            float64          // bits per second, 0 where unknown of a repetition
 	Ceiling         float64          // bits per second, 0 where unknown
 	OK, Failed, Cut int64            // requests
 	Charged         int64            // failed, without those that the emulated link lost
@@ -45,7 +46,8 @@ func (f *Figures) Repetition(i int) *Figures {
 func combine(row *Row, target string, cells []result.Cell) *Figures {
 	f := &Figures{Row: row, Target: target, Cells: cells}
 	var bytes, delivered int64
-	var seconds float64
+	var seconds, wire float64
+	wired := true
 	var ttfb, total []result.Quantiles
 	var limits, reasons []string
 	for _, c := range cells {
@@ -56,6 +58,9 @@ func combine(row *Row, target string, cells []result.Cell) *Figures {
 		bytes += c.WindowBytes
 		delivered += c.Delivered()
 		seconds += c.WindowS
+		sent, ok := c.WireBytes()
+		wire += sent
+		wired = wired && ok
 		f.Ceiling = max(f.Ceiling, float64(c.CeilingBits))
 		f.WarmupQuantiles = f.WarmupQuantiles || c.WarmupQuantiles
 		ttfb, total = append(ttfb, c.TTFB), append(total, c.Duration)
@@ -65,6 +70,9 @@ func combine(row *Row, target string, cells []result.Cell) *Figures {
 		}
 	}
 	f.Goodput, f.Delivered = float64(bytes)*8/seconds, float64(delivered)*8/seconds
+	if wired {
+		f.Wire = wire * 8 / seconds
+	}
 	f.TTFB, f.Duration = middle(ttfb), middle(total)
 	f.LimitedBy, f.Because = strings.Join(limits, ", "), strings.Join(reasons, "; ")
 	return f

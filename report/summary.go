@@ -145,6 +145,10 @@ func (v *View) AllFigures(rows []*Row) Table {
 	if several {
 		t.Head = append(t.Head, Right("ratio to "+v.Targets[0]))
 	}
+	wired := v.wired() > 0
+	if wired {
+		t.Head = append(t.Head, Right("overhead"))
+	}
 	t.Head = append(t.Head, Right("TTFB p50"), Right("TTFB p95"), Right("TTFB p99"),
 		Right("duration p50"), Right("duration p95"), Right("duration p99"), Right("success"), Right("cut"))
 	fairness := slices.ContainsFunc(All(rows), func(f *Figures) bool { return f.fairness() != "" })
@@ -159,6 +163,9 @@ func (v *View) AllFigures(rows []*Row) Table {
 			cells = append(cells, "")
 		case several:
 			cells = append(cells, ratio(f.Compared()))
+		}
+		if wired {
+			cells = append(cells, f.overheadText())
 		}
 		w := f.WarmupQuantiles
 		cells = append(cells, Quantile(f.TTFB.P50, w), Quantile(f.TTFB.P95, w), Quantile(f.TTFB.P99, w),

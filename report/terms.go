@@ -22,8 +22,11 @@ var terms = []Term{
 var fairnessTerm = Term{"fairness", "how evenly the clients shared the goodput (Jain’s index): 1 if all got the same, 1/n if one of n got everything."}
 
 // costTerm is for reports with prices.
-var costTerm = Term{"cost per TB", "for 10^12 bytes of payload, in the currency of the prices: the price of a GB of egress x 1000, and the price of a server’s hour x the hours " +
-	"that one takes at this goodput. Headers and retransmissions, which a bill may include, do not count."}
+var costTerm = Term{"cost per TB", "for 10^12 bytes of goodput, in the currency of the prices: the price of a GB of egress x 1000 x egress / goodput, and the price of a server’s hour x the hours " +
+	"that one takes at this goodput. Egress is the bytes on the wire where they are known, else the payload."}
+
+// wireTerm is for reports with wire bytes.
+var wireTerm = Term{"on the wire", "the bytes that the servers sent to the link, with Ethernet, IP and TCP headers and retransmissions. The overhead is the share by which they exceed the payload that was delivered."}
 
 // PhasesTerm is for reports that show phases.
 var PhasesTerm = Term{"connect, TLS, waiting, receiving", "the mean time of an ok request, by phase. Waiting is TTFB; receiving is the rest of its duration. Of a redirected request these are the last hop’s, and redirects is all before. " +
@@ -34,6 +37,9 @@ func (v *View) Terms() []Term {
 	all := slices.Clone(terms)
 	if slices.ContainsFunc(All(v.Rows), func(f *Figures) bool { return f.fairness() != "" }) {
 		all = append(all, fairnessTerm)
+	}
+	if v.wired() > 0 {
+		all = append(all, wireTerm)
 	}
 	if v.Costs() != nil {
 		all = append(all, costTerm)

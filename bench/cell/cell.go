@@ -48,7 +48,7 @@ func (s Setup) Run(ctx context.Context, c plan.Cell, progress func(records.Progr
 			err = errors.Join(err, s.SetAside(c))
 		}
 	}()
-	watch := watch{agent: s.Agent, port: portOf(c.Target.Address())}
+	watch := watch{agent: s.Agent, port: portOf(c.Target.Address()), whole: s.Settings.Requests > 0}
 	if err := watch.begin(ctx); err != nil {
 		return result.Cell{}, err
 	}

@@ -29,6 +29,10 @@ func (w *watch) begin(ctx context.Context) error {
 	if server != nil {
 		w.pids = server.PIDs
 	}
+	if err != nil {
+		return err
+	}
+	w.before, err = readLink(ctx, w.agent)
 	return err
 }
 

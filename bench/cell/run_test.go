@@ -129,10 +129,10 @@ func TestAnInterruptEndsTheGenerator(t *testing.T) {
 }
 
 // agent is a link agent that sees a server on port 8080, and changes with the calls
-// of GET /procs.
+// of GET /procs. After n calls of GET /link, n*n packets of 1000 bytes were sent.
 func agent(t *testing.T, procs func(call int64, server *client.Proc) (dies bool)) *client.Client {
 	t.Helper()
-	var calls atomic.Int64
+	var calls, links atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var answer any
 		switch r.URL.Path {
@@ -146,7 +146,10 @@ func agent(t *testing.T, procs func(call int64, server *client.Proc) (dies bool)
 		case "/sockets":
 			answer = client.Sockets{Port: 8080, Established: 3, RTTMs: 40}
 		case "/link":
-			answer = client.State{Backend: client.Kernel}
+			n := links.Add(1)
+			answer = client.State{Backend: client.Kernel, Stats: client.Stats{
+				SentPackets: n * n, SentBytes: 1000 * n * n, LossDrops: n, TCPSegments: 100 * n, TCPRetransmitted: 10 * n,
+			}}
 		}
 		_ = json.NewEncoder(w).Encode(answer)
 	}))
@@ -170,6 +173,48 @@ func TestTheServersCostIsWhatItUsedInTheWindow(t *testing.T) {
 	// A second from the window's start to its end, for 3000 bytes.
 	if got := *c.ServerCPUSPerGB; math.Abs(got-1e9/3000) > 1 || *c.ServerRSSMB != 5 {
 		t.Errorf("%.0f CPU seconds a GB, %.1f MB", got, *c.ServerRSSMB)
+	}
+}
+
+// The link's counters are read before the cell, when its window has started, and when it
+// has ended.
+func TestACellHasTheWireBytesOfItsWindow(t *testing.T) {
+	a := agent(t, func(int64, *client.Proc) bool { return false })
+	c, _, err := measure(t, context.Background(), fakek6.Good, func(s *Setup) { s.Agent = a })
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := c.Evidence.Wire
+	if w == nil || w.Bytes != 5000 || w.Packets != 5 || w.LostPackets != 1 || w.Segments != 100 || w.Retransmitted != 10 || w.Seconds <= 0 {
+		t.Fatalf("from the window's start to its end: %+v", w)
+	}
+	if got, ok := c.WireBytes(); !ok || math.Abs(got-6000*c.WindowS/w.Seconds) > 1 {
+		t.Errorf("%v bytes in a window of %v s, want 6000 in %v s", got, c.WindowS, w.Seconds)
+	}
+
+	a = agent(t, func(int64, *client.Proc) bool { return false })
+	c, _, err = measure(t, context.Background(), fakek6.Good, func(s *Setup) {
+		s.Agent, s.Settings.Requests = a, 1
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A cell that ends with its requests: all that was sent since before it.
+	if got, ok := c.WireBytes(); !ok || c.Evidence.Wire.Bytes != 8000 || got != 10000 {
+		t.Errorf("%v bytes, and %+v from before the cell to its end", got, c.Evidence.Wire)
+	}
+}
+
+func TestACellWithoutAQueueHasNoWireBytes(t *testing.T) {
+	c, _, err := measure(t, context.Background(), fakek6.Good, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := c.WireBytes(); ok || c.Evidence.Wire != nil {
+		t.Errorf("without a link agent: %+v", c.Evidence.Wire)
+	}
+	if w := wire(linkReading{}, linkReading{Stats: client.Stats{TCPSegments: 9}}, 1); w != nil {
+		t.Errorf("without a queue: %+v", w)
 	}
 }
 

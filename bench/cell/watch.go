@@ -17,9 +17,11 @@ import (
 type watch struct {
 	agent *client.Client // nil: no figures of the server
 	k6    *process
-	port  int // that the server listens on
+	port  int  // that the server listens on
+	whole bool // the window begins with the first request and ends with the last
 
-	pids       []int // of the server, before the cell; nil where the agent sees none
+	pids       []int       // of the server, before the cell; nil where the agent sees none
+	before     linkReading // before the cell
 	start, end *reading
 	last       records.Progress // zero before the first
 	silence    time.Duration    // longest without a line, until the first after the window
@@ -41,7 +43,7 @@ type reading struct {
 	limit     host.CPULimit // of k6
 	server    *client.Proc  // nil where the agent sees none on the target's port
 	emulation float64       // the link agent itself
-	link      client.Stats
+	link      linkReading
 }
 
 // observe takes one line of the generator's progress.
@@ -124,11 +126,9 @@ func (w *watch) read(ctx context.Context, into **reading) error {
 		if r.server, err = w.server(procs); err != nil {
 			return err
 		}
-		state, err := w.agent.Link(ctx)
-		if err != nil {
+		if r.link, err = readLink(ctx, w.agent); err != nil {
 			return err
 		}
-		r.link = state.Stats
 	}
 	*into = r
 	return nil
@@ -155,6 +155,10 @@ func (w *watch) cost(c *result.Cell) {
 		c.ServerRSSMB = &megabytes
 	}
 	c.Evidence = w.evidence()
+	c.Evidence.Wire = wire(w.start.link, w.end.link, w.end.link.time.Sub(w.start.link.time).Seconds())
+	if w.whole {
+		c.Evidence.Wire = wire(w.before, w.end.link, c.WindowS)
+	}
 }
 
 func (w *watch) evidence() *result.Evidence {
@@ -173,7 +177,7 @@ func (w *watch) evidence() *result.Evidence {
 	}
 	emulation := (end.emulation - start.emulation) / seconds
 	e.Agent = &emulation
-	e.Emulator = emulator(start.link, end.link)
+	e.Emulator = emulator(start.link.Stats, end.link.Stats)
 	if start.server != nil && end.server != nil {
 		e.Server = &result.CPUUse{
 			CPUs: (end.server.CPUSeconds - start.server.CPUSeconds) / seconds, Allowed: end.server.AllowedCPUs,

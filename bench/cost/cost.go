@@ -37,12 +37,12 @@ const (
 )
 
 // PerTB returns the cost per TB of goodput from one server that always delivers at these rates,
-// in bits per second. Egress is paid for all delivered bytes, also of failed requests. ok is
-// false where there is no goodput.
-func (p Prices) PerTB(goodputBits, deliveredBits float64) (TB, bool) {
+// in bits per second. Egress is all that is paid for: wire bytes, or delivered bytes, those of
+// failed requests included. ok is false where there is no goodput.
+func (p Prices) PerTB(goodputBits, egressBits float64) (TB, bool) {
 	if !(goodputBits > 0) {
 		return TB{}, false
 	}
 	hours := bitsPerTB / goodputBits / 3600
-	return TB{Egress: p.Egress * gbPerTB * deliveredBits / goodputBits, Server: p.ServerHour * hours}, true
+	return TB{Egress: p.Egress * gbPerTB * egressBits / goodputBits, Server: p.ServerHour * hours}, true
 }

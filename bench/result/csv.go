@@ -64,6 +64,8 @@ var columns = []column{
 	{"job_p99_ms", jobs(func(j Jobs) string { return quantile(j.Duration.P99) })},
 	{"job_p100_ms", jobs(func(j Jobs) string { return quantile(j.Duration.P100) })},
 	{"stage_shares", jobs(stageShares)},
+	{"wire_bytes", func(c Cell) string { return known(c.WireBytes())(0) }},
+	{"wire_overhead", func(c Cell) string { return known(c.WireOverhead())(6) }},
 }
 
 // WriteCellsCSV writes cells.csv into the run's folder, atomically, a row per

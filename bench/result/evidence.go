@@ -11,6 +11,7 @@ type Evidence struct {
 	Agent     *float64  `json:"agent_cpus,omitempty"` // CPUs that the link agent used
 	Emulator  *Emulator `json:"emulator,omitempty"`
 	TCP       *TCP      `json:"tcp,omitempty"`
+	Wire      *Wire     `json:"wire,omitempty"`
 	// GeneratorBits is the generator's ceiling.
 	GeneratorBits int64 `json:"generator_ceiling_bits,omitempty"`
 	// RTTMs is the idle round trip: the link's calibration, or without a link

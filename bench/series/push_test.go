@@ -109,6 +109,7 @@ func TestASeriesForEachFigureOfACell(t *testing.T) {
 		RequestsOK: 3, RequestsCut: 4, Failed: map[records.Outcome]int{"short": 1},
 		TTFB:         result.Quantiles{P50: &result.Quantile{Ms: 50}, P95: &result.Quantile{Ms: 2000, Bound: true}},
 		GenCPUSPerGB: &cpu,
+		Evidence:     &result.Evidence{Wire: &result.Wire{Bytes: 1.2375e9, Packets: 1e6, Seconds: 10}},
 	}}}, 0)
 	var got []string
 	of := regexp.MustCompile(`concurrency=1000,|link=1gbit/40ms,mode=full,|repetition=2,run=x,target=raw`)
@@ -123,6 +124,8 @@ func TestASeriesForEachFigureOfACell(t *testing.T) {
 		"piecebench_cell_goodput_bits_per_second{} 8e+08" + end,
 		"piecebench_cell_delivered_bits_per_second{} 8.8e+08" + end,
 		"piecebench_cell_link_share_ratio{} 0.8" + end,
+		"piecebench_cell_wire_bits_per_second{} 9.9e+08" + end,
+		"piecebench_cell_wire_overhead_ratio{} 0.125" + end,
 		"piecebench_cell_success_ratio{} 0.75" + end,
 		"piecebench_cell_requests{outcome=ok,} 3" + end,
 		"piecebench_cell_requests{outcome=cut,} 4" + end,

@@ -32,6 +32,12 @@ func ofCell(run string, c result.Cell) []*prompb.TimeSeries {
 	if share, ok := c.LinkShare(); ok {
 		b.add("link_share_ratio", share)
 	}
+	if bytes, ok := c.WireBytes(); ok {
+		b.add("wire_bits_per_second", bytes*8/c.WindowS)
+	}
+	if overhead, ok := c.WireOverhead(); ok {
+		b.add("wire_overhead_ratio", overhead)
+	}
 	if rate, ok := c.SuccessRate(); ok {
 		b.add("success_ratio", rate)
 	}
