@@ -11,7 +11,7 @@ import (
 )
 
 // Cell is what the generator does in one cell. The runner hands it over as JSON
-// in the environment variable CELL; k6/scripts/retrieval.js passes it on.
+// in the environment variable CELL; the script passes it on.
 type Cell struct {
 	URL         string        `json:"url"`         // of a piece, by a template of package pieceurl; a user and password become a header (Basic)
 	Manifest    string        `json:"manifest"`    // path of pieces.json
@@ -62,6 +62,8 @@ func ParseCell(text string) (Cell, error) {
 		return c, fmt.Errorf("the cell's url has %w", err)
 	case !(c.Verify >= 0 && c.Verify <= 1):
 		return c, fmt.Errorf("verify is %g: want a share from 0 to 1", c.Verify)
+	case c.ObjectURL != "" && !strings.Contains(c.ObjectURL, "{object}"):
+		return c, errors.New("the cell's object_url has no {object}, which stands for the object's name")
 	case c.Length < 0 || c.Warmup < 0 || c.Duration < 0 || c.Timeout < 0 || c.Stall < 0:
 		return c, errors.New("the cell has a negative length or duration")
 	}

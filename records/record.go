@@ -70,7 +70,7 @@ type Progress struct {
 	WindowStart int64 `json:"window_start_unix_ns"` // the same on every line
 	WindowEnd   int64 `json:"window_end_unix_ns"`   // on the last two lines as it was, before these as planned
 	Bytes       int64 `json:"bytes"`                // body bytes received since the start, all requests
-	Clients     int64 `json:"clients"`              // that have made a request
+	Clients     int64 `json:"clients"`              // that have made a request, or begun a job
 	Active      int64 `json:"active"`               // requests running now
 	OK          int64 `json:"ok"`                   // finished requests since the start
 	Failed      int64 `json:"failed"`

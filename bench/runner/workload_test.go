@@ -15,7 +15,8 @@ func (b *bed) own(line string) (path string) {
 	path = filepath.Join(b.t.TempDir(), "mine.js")
 	text, err := os.ReadFile(filepath.Join(b.options.Scripts, "retrieval.js"))
 	if err == nil {
-		err = os.WriteFile(path, append([]byte(line+"\n"), text...), 0o644)
+		here := strings.Replace(string(text), "./lib/", filepath.Join(b.options.Scripts, "lib")+"/", 1)
+		err = os.WriteFile(path, []byte(line+"\n"+here), 0o644)
 	}
 	if err != nil {
 		b.t.Fatal(err)

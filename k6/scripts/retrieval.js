@@ -5,27 +5,11 @@
 //   bin/k6 run k6/scripts/retrieval.js -e CELL='{"url":"http://127.0.0.1:8080/piece/{piece}",
 //     "manifest":"data/pieces.json","length":1048576,"clients":10,"warmup_ns":2000000000,"duration_ns":10000000000}'
 import { Client } from 'k6/x/retrieval';
+import { cellOptions } from './lib/cell.js';
 
 const client = new Client(__ENV.CELL);
-const cell = JSON.parse(__ENV.CELL);
 
-const most = `${cell.warmup_ns + cell.duration_ns}ns`;
-const executor = cell.requests
-  ? { executor: 'per-vu-iterations', iterations: cell.requests, maxDuration: most }
-  : { executor: 'constant-vus', duration: most };
-
-export const options = {
-  scenarios: {
-    retrieval: {
-      ...executor,
-      vus: cell.clients,
-      gracefulStop: '0s', // what still runs is recorded as cut
-    },
-  },
-  // k6 makes a time series of every combination of tags.
-  systemTags: ['status', 'expected_response'],
-  tags: cell.tags || {},
-};
+export const options = cellOptions(__ENV.CELL);
 
 export default function () {
   client.get();

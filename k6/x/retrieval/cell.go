@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,14 +36,20 @@ type cell struct {
 	process  *process
 	manifest *piece.Manifest
 	// By piece.
-	urls       []*url.URL
-	objects    []draw.Object
-	references []*verify.Reference // none where nothing is verified
+	urls    []*url.URL
+	objects []draw.Object
+	byCID   map[string]int // the index of a piece, by either CID
+
+	loadReferences func() ([]*verify.Reference, error) // by piece
+	references     []*verify.Reference                 // none where no share is verified
+
+	name, objectName string // of k6's tags name and url
 
 	begin    sync.Once
 	started  time.Time // of the scenario, with the monotonic clock
 	window   records.Window
 	records  *records.Writer[records.Request] // nil without
+	jobs     *records.Writer[records.Job]     // nil without
 	progress *progressWriter                  // nil without
 	stop     chan struct{}                    // ends the ticker, which closes stopped
 	stopped  chan struct{}
@@ -52,7 +59,10 @@ type cell struct {
 	mu      sync.Mutex
 	clients []*client
 
-	requesting, active, ok, failed, cut atomic.Int64 // requesting: clients that have made a request
+	requesting, active, ok, failed, cut atomic.Int64 // requesting: clients that have begun
+
+	jobNumber  atomic.Int64 // of the last job
+	jobMetrics jobMetrics
 }
 
 func newCell(o records.Cell, p *process, env *common.InitEnvironment) (*cell, error) {
@@ -63,7 +73,9 @@ func newCell(o records.Cell, p *process, env *common.InitEnvironment) (*cell, er
 	c := &cell{
 		opts: o, logger: env.Logger, registry: env.Registry, process: p, manifest: m,
 		stop: make(chan struct{}), stopped: make(chan struct{}),
+		byCID: make(map[string]int), name: plain.URL(o.URL), objectName: plain.URL(o.ObjectURL),
 	}
+	c.loadReferences = sync.OnceValues(func() ([]*verify.Reference, error) { return verify.OpenAll(filepath.Dir(o.Manifest), m) })
 	version, err := pieceurl.Version(o.URL)
 	if err != nil {
 		return nil, err
@@ -72,19 +84,28 @@ func newCell(o records.Cell, p *process, env *common.InitEnvironment) (*cell, er
 		return nil, fmt.Errorf("mode %s: %w", bytesize.String(o.Length), err)
 	}
 	if o.Verify > 0 {
-		if c.references, err = verify.OpenAll(filepath.Dir(o.Manifest), m); err != nil {
+		if c.references, err = c.loadReferences(); err != nil {
 			return nil, err
 		}
 	}
-	for _, p := range m.Pieces {
-		u, err := url.Parse(pieceurl.Fill(o.URL, p.CID, p.CIDv2))
-		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-			return nil, fmt.Errorf("url %s is not absolute: use http://host/path or https://host/path", plain.URL(o.URL))
+	for i, p := range m.Pieces {
+		u, err := absolute(pieceurl.Fill(o.URL, p.CID, p.CIDv2), c.name)
+		if err != nil {
+			return nil, err
 		}
+		c.byCID[p.CID], c.byCID[p.CIDv2] = i, i
 		c.urls = append(c.urls, u)
 		c.objects = append(c.objects, draw.Object{Size: p.SizeAs(version), Align: p.CheckedBlock()})
 	}
-	for _, path := range []string{o.RecordsPath, o.Progress} {
+	if o.ObjectURL != "" {
+		if _, err := absolute(strings.ReplaceAll(o.ObjectURL, "{object}", "x"), c.objectName); err != nil {
+			return nil, err
+		}
+	}
+	if c.jobMetrics, err = newJobMetrics(env.Registry); err != nil {
+		return nil, err
+	}
+	for _, path := range []string{o.RecordsPath, o.JobsPath, o.Progress} {
 		if path == "" {
 			continue
 		}
@@ -93,6 +114,15 @@ func newCell(o records.Cell, p *process, env *common.InitEnvironment) (*cell, er
 		}
 	}
 	return c, nil
+}
+
+// absolute returns a URL with a server; shown is how an error names it.
+func absolute(text, shown string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return nil, fmt.Errorf("url %s is not absolute: use http://host/path or https://host/path", shown)
+	}
+	return u, nil
 }
 
 // start begins the cell at its first request. Only then is the scenario's start known,
@@ -107,6 +137,11 @@ func (c *cell) start(scenario *lib.ScenarioState) error {
 		}
 		if c.opts.RecordsPath != "" {
 			if c.records, c.err = records.Create(c.opts.RecordsPath); c.err != nil {
+				return
+			}
+		}
+		if c.opts.JobsPath != "" {
+			if c.jobs, c.err = records.CreateJobs(c.opts.JobsPath); c.err != nil {
 				return
 			}
 		}
@@ -143,6 +178,9 @@ func (c *cell) tick() {
 			if c.records != nil {
 				c.check(c.records.Flush())
 			}
+			if c.jobs != nil {
+				c.check(c.jobs.Flush())
+			}
 		case <-c.stop:
 			return
 		}
@@ -168,7 +206,7 @@ func (c *cell) report(done bool) {
 	}
 	c.mu.Lock()
 	for _, cl := range c.clients {
-		p.Bytes += cl.get.Received()
+		p.Bytes += cl.received()
 	}
 	c.mu.Unlock()
 	c.check(c.progress.write(p))
@@ -198,9 +236,8 @@ func clockSet(wall, monotonic time.Duration) error {
 // close completes the files. It is called at the end of the test, once or
 // twice, after the last request.
 func (c *cell) close() {
-	started := true
-	c.begin.Do(func() { started = false })
-	if !started || c.err != nil {
+	c.begin.Do(func() {})
+	if c.started.IsZero() || c.err != nil {
 		return
 	}
 	select {
@@ -221,11 +258,14 @@ func (c *cell) close() {
 	if c.records != nil {
 		c.check(c.records.Close(c.window))
 	}
+	if c.jobs != nil {
+		c.check(c.jobs.Close(c.window))
+	}
 	c.report(true)
 	if c.progress != nil {
 		c.check(c.progress.close())
 	}
 	for _, cl := range c.clients {
-		cl.get.Close()
+		cl.close()
 	}
 }

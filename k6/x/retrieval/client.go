@@ -5,93 +5,121 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/grafana/sobek"
 	"go.k6.io/k6/errext"
+	"go.k6.io/k6/js/common"
 	"go.k6.io/k6/js/modules"
 	"go.k6.io/k6/lib"
 	"go.k6.io/k6/lib/netext"
 	"go.k6.io/k6/metrics"
 
-	"piecebench/internal/plain"
 	"piecebench/k6/x/retrieval/draw"
 	"piecebench/k6/x/retrieval/httpget"
-	"piecebench/piece/verify"
 	"piecebench/records"
 )
 
-// client is a Client of one VU.
+// client is a Client of one VU. Its methods run on the VU's goroutine. What fetch uses
+// may also be used by the goroutines of requests that run at once.
 type client struct {
 	vu   modules.VU
 	cell *cell
 
-	// Since the first request.
-	get      *httpget.Client
-	sequence *draw.Sequence
+	// Since the first call in a scenario.
 	number   uint64
-	samples  *sampler
-	asked    bool                           // has made a request
-	tags     atomic.Pointer[metrics.TagSet] // of the running iteration
+	state    *lib.State
+	config   httpget.Config
+	sequence *draw.Sequence
+	dialer   *netext.Dialer // nil when k6 has another
+	spread   bool           // has waited for its turn
+	job      *job           // the running one
+	file     *os.File       // of store
+
+	asked atomic.Bool                    // has made a request, or begun a job
+	tags  atomic.Pointer[metrics.TagSet] // of the running iteration
+
+	mu    sync.Mutex
+	lanes []*lane
+	free  []*lane // the one that was used last comes last
 }
 
-// Response is what get returns to the script.
-type Response struct {
-	Outcome    string  `js:"outcome"`
-	Error      string  `js:"error"`
-	Status     int32   `js:"status"`
-	Bytes      int64   `js:"bytes"`
-	TTFBMs     float64 `js:"ttfb_ms"`
-	DurationMs float64 `js:"duration_ms"`
+// lane sends one request at a time. It keeps the connection for the next.
+type lane struct {
+	http    *httpget.Client
+	samples *sampler
 }
 
-// Get downloads the next piece or range of this client's sequence. It returns
-// null when the scenario ended before the request could start.
-func (c *client) Get() (*Response, error) {
-	ctx, state := c.vu.Context(), c.vu.State()
-	if state == nil {
-		return nil, errors.New("get() can only be called in a scenario's function, not in the init context")
+// method is what a script can call on a client.
+type method func(ctx context.Context, call sobek.FunctionCall) (sobek.Value, error)
+
+func (c *client) methods() map[string]method {
+	return map[string]method{
+		"next": c.next, "get": c.get, "batch": c.batch, "start": c.start,
+		"job": c.runJob, "stage": c.runStage, "verify": c.verify, "store": c.store,
 	}
-	if c.get == nil {
-		if err := c.join(ctx, state); err != nil {
-			c.abort(err)
-			return nil, err
+}
+
+// expose gives an object of the script the client's methods.
+func (c *client) expose(o *sobek.Object) error {
+	for name, m := range c.methods() {
+		if err := o.Set(name, c.bind(name, m)); err != nil {
+			return err
 		}
-		c.spread(ctx)
 	}
-	if err := c.cell.failure.Load(); err != nil {
-		c.abort(*err)
-		return nil, *err
-	}
-	if state.RPSLimit != nil {
-		_ = state.RPSLimit.Wait(ctx) // it fails only when ctx is done
-	}
-	if c.get.Over() {
-		pause(ctx, 100*time.Millisecond) // k6's own timer is about to end the scenario
-		return nil, nil
-	}
-	if ctx.Err() != nil {
-		return nil, nil
-	}
-	return c.request(ctx, state), nil
+	return nil
 }
 
-// abort ends the whole test.
-func (c *client) abort(err error) {
-	c.vu.Runtime().Interrupt(&errext.InterruptError{Reason: err.Error()})
+// bind returns m as the script sees it. What the script's own functions threw, it throws
+// again. Any other error is the script's use of the method, or of the records: it ends
+// the test, or the script would make the same mistake until its end.
+func (c *client) bind(name string, m method) func(sobek.FunctionCall) sobek.Value {
+	return func(call sobek.FunctionCall) sobek.Value {
+		ctx := c.vu.Context()
+		if c.sequence == nil {
+			scenario := lib.GetScenarioState(ctx)
+			if c.vu.State() == nil || scenario == nil {
+				common.Throw(c.vu.Runtime(), fmt.Errorf("%s() can only be called in a scenario's function: not in the init context, setup or teardown", name))
+			}
+			if err := c.join(scenario); err != nil {
+				return abort(c.vu, err)
+			}
+		}
+		if err := c.cell.failure.Load(); err != nil {
+			return abort(c.vu, *err)
+		}
+		value, err := m(ctx, call)
+		var thrown *sobek.Exception
+		var interrupted *sobek.InterruptedError
+		switch {
+		case err == nil:
+			return value
+		case errors.As(err, &thrown):
+			panic(thrown)
+		case errors.As(err, &interrupted):
+			panic(interrupted)
+		}
+		return abort(c.vu, fmt.Errorf("%s(): %w", name, err))
+	}
+}
+
+// abort ends the whole test. k6 says at which line of the script.
+func abort(vu modules.VU, err error) sobek.Value {
+	vu.Runtime().Interrupt(&errext.InterruptError{Reason: err.Error()})
+	return sobek.Undefined()
 }
 
 // join is a client's first step: k6 gives a VU its state after the init context.
-func (c *client) join(ctx context.Context, state *lib.State) error {
-	scenario := lib.GetScenarioState(ctx)
-	if scenario == nil {
-		return errors.New("get() can only be called in a scenario's function, not in setup or teardown")
-	}
+func (c *client) join(scenario *lib.ScenarioState) error {
 	if err := c.cell.start(scenario); err != nil {
 		return err
 	}
-	o := c.cell.opts
-	cfg := httpget.Config{
+	state, o := c.vu.State(), c.cell.opts
+	c.state = state
+	c.config = httpget.Config{
 		Dial:         state.Dialer.DialContext,
 		Unwrap:       unwrap,
 		TLS:          state.TLSConfig,
@@ -104,11 +132,10 @@ func (c *client) join(ctx context.Context, state *lib.State) error {
 		WindowStart: scenario.StartTime.Add(o.Warmup),
 	}
 	if o.Duration > 0 {
-		cfg.WindowEnd = cfg.WindowStart.Add(o.Duration)
+		c.config.WindowEnd = c.config.WindowStart.Add(o.Duration)
 	}
-	c.get = httpget.New(cfg)
+	c.dialer, _ = state.Dialer.(*netext.Dialer)
 	c.number = state.VUIDGlobal
-	c.samples = newSampler(state, plain.URL(o.URL))
 	c.sequence = c.cell.join(c, c.number)
 	return nil
 }
@@ -121,8 +148,12 @@ func unwrap(nc net.Conn) (net.Conn, *int64) {
 	return nc, new(int64)
 }
 
-// spread waits for this client's turn to start.
-func (c *client) spread(ctx context.Context) {
+// awaitTurn spreads the starts of the clients over half the warm-up.
+func (c *client) awaitTurn(ctx context.Context) {
+	if c.spread {
+		return
+	}
+	c.spread = true
 	o := c.cell.opts
 	if o.Clients == 0 {
 		return
@@ -131,6 +162,16 @@ func (c *client) spread(ctx context.Context) {
 	pause(ctx, time.Duration(float64(o.Warmup)/2*float64(turn)/float64(o.Clients)))
 }
 
+// over reports whether nothing more may start: the window has closed, or k6 ends the
+// scenario.
+func (c *client) over(ctx context.Context) bool {
+	return ctx.Err() != nil || c.config.Over(time.Now())
+}
+
+// awaitEnd has a script whose window has closed wait for k6's own timer, which is about
+// to end the scenario.
+func awaitEnd(ctx context.Context) { pause(ctx, 100*time.Millisecond) }
+
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):
@@ -138,58 +179,91 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-func (c *client) request(ctx context.Context, state *lib.State) *Response {
-	cell := c.cell
-	if !c.asked {
-		c.asked = true
-		cell.requesting.Add(1)
-	}
-	next := c.sequence.Next()
-	p := cell.manifest.Pieces[next.Piece]
-	req := httpget.Request{
-		URL:    cell.urls[next.Piece],
-		Whole:  cell.opts.Length == draw.Full,
-		Offset: next.Offset,
-		Length: next.Length,
-		Size:   cell.objects[next.Piece].Size,
-	}
-	var check *verify.Checker
-	if c.sequence.Check(cell.opts.Verify) {
-		check = cell.references[next.Piece].Range(next.Offset, next.Length)
-		req.Check = check
-	}
-	tags := state.Tags.GetCurrentValues()
-	c.tags.Store(tags.Tags)
-	cell.active.Add(1)
-	res := c.get.Get(ctx, req)
-	cell.active.Add(-1)
-
-	res.Piece, res.Client = p.CID, int32(c.number)
-	if check != nil {
-		res.VerifiedBytes = check.Checked()
-		res.Verified = res.VerifiedBytes > 0
-		if res.Outcome == records.OK && res.VerifiedBytes != res.Length {
-			cell.check(fmt.Errorf("%d of the %d bytes at %d of piece %s were verified, want all", res.VerifiedBytes, res.Length, res.Offset, p.CID))
-		}
-	}
-	switch res.Outcome {
-	case records.OK:
-		cell.ok.Add(1)
-	case records.Cut:
-		cell.cut.Add(1)
-	default:
-		cell.failed.Add(1)
-	}
-	if cell.records != nil {
-		cell.records.Add(&res.Request)
-	}
-	if res.Outcome != records.Cut {
-		metrics.PushIfNotDone(ctx, state.Samples, c.samples.request(tags, &res))
-	}
-	return &Response{
-		Outcome: string(res.Outcome), Error: res.Error, Status: res.Status, Bytes: res.Bytes,
-		TTFBMs: ms(res.TTFBNs), DurationMs: ms(res.DurationNs),
+// ask counts this client among those that have begun.
+func (c *client) ask() {
+	if !c.asked.Load() && !c.asked.Swap(true) {
+		c.cell.requesting.Add(1)
 	}
 }
 
-func ms(ns int64) float64 { return float64(ns) / 1e6 }
+// take returns a lane for one request; put takes it back.
+func (c *client) take() *lane {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n := len(c.free); n > 0 {
+		l := c.free[n-1]
+		c.free = c.free[:n-1]
+		return l
+	}
+	l := &lane{http: httpget.New(c.config), samples: &sampler{state: c.state}}
+	c.lanes = append(c.lanes, l)
+	return l
+}
+
+func (c *client) put(l *lane) {
+	c.mu.Lock()
+	c.free = append(c.free, l)
+	c.mu.Unlock()
+}
+
+// received returns how many body bytes all requests have received until now.
+func (c *client) received() (n int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, l := range c.lanes {
+		n += l.http.Received()
+	}
+	return n
+}
+
+// close gives up the connections and the file.
+func (c *client) close() {
+	for _, l := range c.lanes {
+		l.http.Close()
+	}
+	if c.file != nil {
+		c.cell.check(c.file.Close())
+	}
+}
+
+// next returns the next request of this client's sequence, which get would send.
+func (c *client) next(context.Context, sobek.FunctionCall) (sobek.Value, error) {
+	r := c.sequence.Next()
+	request := c.vu.Runtime().NewObject()
+	err := request.Set("piece", r.Piece)
+	if c.cell.opts.Length != draw.Full {
+		err = errors.Join(err, request.Set("offset", r.Offset), request.Set("length", r.Length))
+	}
+	return request, err
+}
+
+// get sends one request, the next of the sequence or that of the script, and waits for
+// its end.
+func (c *client) get(ctx context.Context, call sobek.FunctionCall) (sobek.Value, error) {
+	var o order
+	if sobek.IsUndefined(call.Argument(0)) {
+		o = c.draw()
+	} else {
+		var err error
+		if o, err = c.parse(call.Argument(0), options{}); err != nil {
+			return nil, err
+		}
+	}
+	c.awaitTurn(ctx)
+	tags := c.state.Tags.GetCurrentValues()
+	c.tags.Store(tags.Tags)
+	r := c.fetch(ctx, tags, c.job, &o)
+	if r.Outcome == string(records.Cut) {
+		awaitEnd(ctx)
+	}
+	return c.answer(r), nil
+}
+
+// answer returns r as the script sees it.
+func (c *client) answer(r *Response) sobek.Value {
+	rt := c.vu.Runtime()
+	if r.kept != nil {
+		r.Body = rt.NewArrayBuffer(r.kept)
+	}
+	return rt.ToValue(r)
+}

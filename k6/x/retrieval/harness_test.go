@@ -3,6 +3,7 @@ package retrieval_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,9 +28,10 @@ func TestMain(m *testing.M) { os.Exit(contained.Run(m.Run)) }
 // k6 is the binary under test.
 var k6 = sync.OnceValues(func() (string, error) { return program.Build("k6") })
 
-// cell is one run of scripts/retrieval.js against a server.
+// cell is one run of a script against a server.
 type cell struct {
 	dir, records, progress, points string
+	script                         string // path; empty: scripts/retrieval.js
 	manifest                       *piece.Manifest
 	does                           records.Cell
 	stderr                         bytes.Buffer
@@ -64,7 +66,7 @@ func newCell(t *testing.T, serve func(files http.Handler) http.Handler) *cell {
 func (c *cell) command(t *testing.T) *exec.Cmd {
 	t.Helper()
 	args := []string{"run", "--quiet", "--summary-mode=disabled", "--no-thresholds", "--no-usage-report", "--address", "",
-		"--out", "json=" + c.points, "../../scripts/retrieval.js"}
+		"--out", "json=" + c.points, cmp.Or(c.script, "../../scripts/retrieval.js")}
 	k6, err := k6()
 	if err != nil {
 		t.Fatal(err)
@@ -96,6 +98,40 @@ func (c *cell) rows(t *testing.T) ([]records.Request, *records.Reader) {
 		rows = append(rows, row)
 	}
 	return rows, r
+}
+
+// runs has the cell run a script of its own: what comes after the imports, the client
+// and the options, which are on line 1.
+func (c *cell) runs(t *testing.T, text string) {
+	t.Helper()
+	lib, err := filepath.Abs("../../scripts/lib/cell.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = fmt.Sprintf("import { Client, compute } from 'k6/x/retrieval'; import { cellOptions } from '%s'; "+
+		"const client = new Client(__ENV.CELL); export const options = cellOptions(__ENV.CELL);\n", lib) + text
+	c.script = filepath.Join(c.dir, "mine.js")
+	if err := os.WriteFile(c.script, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c.does.JobsPath = filepath.Join(c.dir, "jobs.parquet")
+}
+
+// jobs returns the cell's jobs.
+func (c *cell) jobs(t *testing.T) ([]records.Job, records.Window) {
+	t.Helper()
+	r, err := records.OpenJobs(c.does.JobsPath)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, c.stderr.String())
+	}
+	var rows []records.Job
+	for row, err := range r.Rows() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, row)
+	}
+	return rows, r.Window()
 }
 
 func (c *cell) lines(t *testing.T) []records.Progress {

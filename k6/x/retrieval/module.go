@@ -47,7 +47,7 @@ func (r *root) NewModuleInstance(vu modules.VU) modules.Instance { return &insta
 
 // Exports implements modules.Instance.
 func (i *instance) Exports() modules.Exports {
-	return modules.Exports{Named: map[string]any{"Client": i.newClient}}
+	return modules.Exports{Named: map[string]any{"Client": i.newClient, "compute": i.compute}}
 }
 
 // newClient is the constructor of Client, for the init context.
@@ -60,7 +60,10 @@ func (i *instance) newClient(call sobek.ConstructorCall) *sobek.Object {
 	if err != nil {
 		common.Throw(rt, err)
 	}
-	return rt.ToValue(&client{vu: i.vu, cell: cl}).ToObject(rt)
+	if err := (&client{vu: i.vu, cell: cl}).expose(call.This); err != nil {
+		common.Throw(rt, err)
+	}
+	return nil
 }
 
 // cell returns the state that all clients of this cell share. The first

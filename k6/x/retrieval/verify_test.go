@@ -170,7 +170,7 @@ func TestOneFlippedBitIsCaught(t *testing.T) {
 					r.URL, _ = url.Parse(fmt.Sprintf("%s?at=%d&coding=%s", server, at, coding))
 					r.Size = p.UnpaddedSize()
 					check := ref.Range(r.Offset, r.Length)
-					r.Check = check
+					r.Sink = check
 					if res := client.Get(context.Background(), r); res.Outcome != records.Corrupt || r.Offset+check.Checked() > at {
 						t.Errorf("%s, %d bytes at %d from %s (%s): byte %d is wrong, and the outcome is %s (%s)", name, r.Length, r.Offset, server, coding, at, res.Outcome, res.Error)
 					}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -48,10 +49,39 @@ func (x *exchange) answer(resp *http.Response) error {
 	if err := x.judge(resp); err != nil {
 		return err
 	}
+	if x.req.Length == Unknown {
+		return x.receiveUnknown(resp)
+	}
+	return x.receiveBody(resp)
+}
+
+// receiveUnknown receives a whole object of Unknown length: what the head says, or else
+// what comes until the body ends.
+func (x *exchange) receiveUnknown(resp *http.Response) error {
+	most := x.req.Most
+	if most == 0 {
+		most = math.MaxInt64
+	}
+	if n := resp.ContentLength; n >= 0 {
+		x.req.Length, x.res.Length = n, n
+		if n > most {
+			return fail(records.Range, "an object of more than %d bytes", most)
+		}
+		return x.receiveBody(resp)
+	}
+	x.req.Length = most
+	err := x.receive(resp.Body, true)
+	if err == nil {
+		x.res.Length = x.res.Bytes
+	}
+	return err
+}
+
+func (x *exchange) receiveBody(resp *http.Response) error {
 	if x.c.raw != nil && !x.c.tls && len(resp.TransferEncoding) == 0 {
 		return x.receiveRaw(resp.ContentLength)
 	}
-	return x.receive(resp.Body)
+	return x.receive(resp.Body, false)
 }
 
 // judge compares the response head with the request.
@@ -73,7 +103,7 @@ func (x *exchange) judge(resp *http.Response) error {
 			return err
 		}
 	}
-	if resp.ContentLength >= 0 && resp.ContentLength != r.Length {
+	if resp.ContentLength >= 0 && r.Length != Unknown && resp.ContentLength != r.Length {
 		return fail(records.Range, "Content-Length %d, want %d", resp.ContentLength, r.Length)
 	}
 	return nil
@@ -123,7 +153,7 @@ func (x *exchange) receiveRaw(length int64) error {
 	for left > 0 {
 		var n int
 		var err error
-		if x.req.Check == nil {
+		if x.req.Sink == nil {
 			if n, err = x.c.raw.drop(left); n > 0 {
 				_ = x.took(nil, n) // nothing to check
 			}
@@ -153,9 +183,9 @@ func (x *exchange) batch(rest int64) error {
 // at most 16 KiB, or chunk decoding. They are held while waiting.
 var bodyBuffers = sync.Pool{New: func() any { b := make([]byte, 16<<10); return &b }}
 
-// receive receives a body through its decoder.
-func (x *exchange) receive(body io.Reader) error {
-	if raw := x.c.raw; raw != nil && x.c.tls {
+// receive receives a body through its decoder. An open one may end anywhere.
+func (x *exchange) receive(body io.Reader, open bool) error {
+	if raw := x.c.raw; raw != nil && x.c.tls && !open {
 		// Some of the body may be here, encrypted. What came since the request,
 		// head and all, is more than that.
 		if err := x.batch(x.req.Length - (raw.total - x.before)); err != nil {
@@ -172,6 +202,9 @@ func (x *exchange) receive(body io.Reader) error {
 				return err
 			}
 			left -= int64(n)
+		}
+		if open && err == io.EOF {
+			return nil
 		}
 		if err != nil && left > 0 {
 			return x.short(err)
@@ -203,10 +236,10 @@ func (x *exchange) took(b []byte, n int) error {
 	if !now.Before(x.client.WindowStart) && (x.client.WindowEnd.IsZero() || now.Before(x.client.WindowEnd)) {
 		x.res.WindowBytes += int64(n)
 	}
-	if x.req.Check == nil {
+	if x.req.Sink == nil {
 		return nil
 	}
-	if _, err := x.req.Check.Write(b); err != nil {
+	if _, err := x.req.Sink.Write(b); err != nil {
 		return fail(records.Corrupt, "%s", err)
 	}
 	return nil

@@ -1,6 +1,6 @@
-// Package httpget is an HTTP/1.1 client for one thing: GETs whose body is
-// measured, and perhaps checked, but not kept. Bodies that nobody looks at are
-// dropped in the kernel, which costs a fifth of the CPU time of copying them.
+// Package httpget is an HTTP/1.1 client for one thing: GETs whose body is measured.
+// A body that nobody looks at is dropped in the kernel, which costs a fifth of the
+// CPU time of copying it.
 package httpget
 
 import (
@@ -44,12 +44,12 @@ func New(cfg Config) *Client { return &Client{Config: cfg, idle: make(map[string
 // It may be called while a request is running.
 func (c *Client) Received() int64 { return c.received.Load() }
 
-// Over reports whether the measured window has ended.
-func (c *Client) Over() bool { return !c.WindowEnd.IsZero() && time.Now().After(c.WindowEnd) }
+// Over reports whether the measured window has ended at this time.
+func (c *Config) Over(t time.Time) bool { return !c.WindowEnd.IsZero() && t.After(c.WindowEnd) }
 
-// wall is t as Unix nanoseconds, by the wall clock as it was when the window was
+// Wall returns t as Unix nanoseconds, by the wall clock as it was when the window was
 // set: a clock that is set while requests run moves none of them out of it.
-func (c *Client) wall(t time.Time) int64 {
+func (c *Config) Wall(t time.Time) int64 {
 	if c.WindowStart.IsZero() {
 		return t.UnixNano()
 	}
@@ -69,12 +69,18 @@ type Request struct {
 	URL    *url.URL
 	Whole  bool  // the whole object; else the range of Length bytes at Offset
 	Offset int64 // of the first byte
-	Length int64 // of the range, or of the whole object; at least 1
+	Length int64 // of the range, at least 1, or of the whole object; there it may be Unknown
 	Size   int64 // of the whole object; 0 when it is not known
-	// Check is given the body, in order, and returns an error at a wrong byte.
+	Most   int64 // bytes of a whole object of Unknown length; 0: no limit
+	// Timeout is of the whole request; 0: that of the client.
+	Timeout time.Duration
+	// Sink is given the body, in order, and returns an error at a wrong byte.
 	// With nil the body is dropped.
-	Check io.Writer
+	Sink io.Writer
 }
+
+// Unknown is the Length of a whole object of which only the answer says how long it is.
+const Unknown = -1
 
 // Result says how a request went. Of the record all is set but Piece,
 // Verified, VerifiedBytes and Client, which the caller knows.
@@ -101,7 +107,7 @@ func (c *Client) Get(ctx context.Context, r Request) Result {
 		res.Receiving = end.Sub(x.firstByte)
 	}
 	switch {
-	case !c.WindowEnd.IsZero() && end.After(c.WindowEnd):
+	case c.Over(end):
 		res.Outcome = records.Cut
 	case err == nil:
 		res.Outcome = records.OK

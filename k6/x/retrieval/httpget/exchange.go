@@ -49,12 +49,15 @@ type exchange struct {
 
 func newExchange(ctx context.Context, c *Client, r Request) *exchange {
 	x := &exchange{ctx: ctx, client: c, req: r, start: time.Now()}
-	if c.Timeout > 0 {
-		x.deadline = x.start.Add(c.Timeout)
+	if x.req.Timeout == 0 {
+		x.req.Timeout = c.Timeout
+	}
+	if x.req.Timeout > 0 {
+		x.deadline = x.start.Add(x.req.Timeout)
 	}
 	x.hop = x.start
-	x.res.StartUnixNs = c.wall(x.start)
-	x.res.Offset, x.res.Length = r.Offset, r.Length
+	x.res.StartUnixNs = c.Wall(x.start)
+	x.res.Offset, x.res.Length = r.Offset, max(r.Length, 0)
 	return x
 }
 
@@ -291,7 +294,7 @@ func (x *exchange) arm(set func(time.Time) error) error {
 }
 
 func (x *exchange) timeout() error {
-	return fail(records.Timeout, "not done after %s", x.client.Timeout)
+	return fail(records.Timeout, "not done after %s", x.req.Timeout)
 }
 
 // hungUp reports whether the server ended the connection.

@@ -44,7 +44,7 @@ func wantOK(t *testing.T, r Result) {
 }
 
 func ranged(u *url.URL, off, length int64) Request {
-	return Request{URL: u, Offset: off, Length: length, Size: objectSize, Check: &checker{at: off}}
+	return Request{URL: u, Offset: off, Length: length, Size: objectSize, Sink: &checker{at: off}}
 }
 
 func TestEveryOffsetAndLength(t *testing.T) {
@@ -63,7 +63,7 @@ func TestEveryOffsetAndLength(t *testing.T) {
 			for _, check := range []bool{true, false} {
 				r := ranged(u, off, length)
 				if !check {
-					r.Check = nil
+					r.Sink = nil
 				}
 				res := c.Get(t.Context(), r)
 				wantOK(t, res)
@@ -322,7 +322,7 @@ func fewBytesAfterMany(t *testing.T, c *Client, scheme string, cfg *tls.Config, 
 	for i := range 3 { // the next head is shorter than a batch
 		r := Request{URL: s.url(scheme), Whole: true, Length: objectSize}
 		if check {
-			r.Check = new(checker)
+			r.Sink = new(checker)
 		}
 		res := c.Get(t.Context(), r)
 		want, bytes := records.OK, int64(objectSize)

@@ -218,7 +218,7 @@ func (m misbehaviour) run(t *testing.T, scheme string, serverTLS, clientTLS *tls
 				r.Offset, r.Length = 0, objectSize
 			}
 			if m.check {
-				r.Check = &checker{at: r.Offset}
+				r.Sink = &checker{at: r.Offset}
 			}
 			// On a busy machine the handshake itself may take the stall timeout.
 			for deadline := time.Now().Add(time.Minute); ; {
@@ -227,7 +227,7 @@ func (m misbehaviour) run(t *testing.T, scheme string, serverTLS, clientTLS *tls
 					break
 				}
 				if m.check {
-					r.Check = &checker{at: r.Offset}
+					r.Sink = &checker{at: r.Offset}
 				}
 			}
 		})
