@@ -9,7 +9,7 @@ export PIECEBENCH_REVISION := $(shell git --no-optional-locks describe --always 
 # Static programs, so that the images can take what is built here.
 export CGO_ENABLED := 0
 
-.PHONY: help build bench bench-gateway bench-generator test test-all lint fmt tidy dashboards release plan doctor up down report compare clean setup
+.PHONY: help build bench capacity bench-gateway bench-generator test test-all lint fmt tidy dashboards release plan doctor up down report compare clean setup
 .DEFAULT_GOAL := help
 
 help: ## what there is to make, and the variables of a run
@@ -18,6 +18,9 @@ help: ## what there is to make, and the variables of a run
 
 bench: ## the whole sweep: dataset, lab, cells, report; the report's path comes last
 	@scripts/lab bench
+
+capacity: ## the most clients that each target serves within SLO=limits.yaml
+	@scripts/lab capacity
 
 test: ## every test that this machine can run, but for those of test-all
 	@scripts/test

@@ -17,6 +17,9 @@ func (v *View) Answer() (headline string, more []string) {
 	if len(v.Targets) == 0 {
 		return "No cell was measured.", nil
 	}
+	if v.Run.Capacity != nil {
+		return v.capacityAnswer()
+	}
 	for _, target := range v.Targets[1:] {
 		more = append(more, v.compareGoodput(target), v.compareTTFB(target))
 	}

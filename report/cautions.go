@@ -19,6 +19,9 @@ func (v *View) Cautions() []Caution {
 
 func (v *View) ofRun() []Caution {
 	run := v.Run
+	if run.Capacity != nil && run.Finished == nil {
+		return []Caution{{"incomplete", fmt.Sprintf("The search has not ended. Continue it with: make capacity SLO=%s RESUME=results/%s", run.Capacity.File, run.ID)}}
+	}
 	if n := len(run.Cells); n < run.Planned {
 		return []Caution{{"incomplete", fmt.Sprintf("%d of %s are here. Run only what is missing with: make bench RESUME=results/%s", n, count(run.Planned, "planned cell"), run.ID)}}
 	} else if run.Finished == nil {

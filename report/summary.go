@@ -94,7 +94,7 @@ func (v *View) noIntervals() string {
 	for _, f := range All(v.Rows) {
 		most = max(most, f.Compared().Repetitions)
 	}
-	if most == 0 || most >= stats.LeastForInterval {
+	if v.Run.Capacity != nil || most == 0 || most >= stats.LeastForInterval {
 		return ""
 	}
 	return NoInterval(most) + ": REPEAT=5 gives one."

@@ -73,7 +73,11 @@ func CellsTime(cells []Cell, s settings.Settings) (sum time.Duration) {
 // ExpectedTime returns how long the whole sweep is expected to take: its cells,
 // and the ceilings before and after them.
 func ExpectedTime(s settings.Settings) time.Duration {
-	sum := CellsTime(Cells(s), s)
+	return CellsTime(Cells(s), s) + CeilingsTime(s)
+}
+
+// CeilingsTime returns how long the ceilings are expected to take, before and after the cells.
+func CeilingsTime(s settings.Settings) (sum time.Duration) {
 	for _, l := range s.Links {
 		sum += calibrate.Duration(l)
 	}

@@ -15,16 +15,30 @@ import (
 // CONNECTIONS=fresh the previous connection while it closes.
 func Descriptors(s settings.Settings) uint64 { return uint64(2*s.Clients() + 100) }
 
+// MostClients returns the most clients of a cell that this process may have descriptors for.
+func MostClients() (int, error) {
+	limit, err := mostDescriptors()
+	return int(min(limit, 1<<30)-100) / 2, err
+}
+
+func mostDescriptors() (uint64, error) {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		return 0, fmt.Errorf("reading the limit of descriptors: %w", err)
+	}
+	return limit.Max, nil
+}
+
 // CheckDescriptors refuses a sweep that needs more descriptors than this process,
 // and so all that it starts, may have.
 func CheckDescriptors(s settings.Settings) error {
-	var limit unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
-		return fmt.Errorf("reading the limit of descriptors: %w", err)
+	limit, err := mostDescriptors()
+	if err != nil {
+		return err
 	}
-	if need := Descriptors(s); limit.Max < need {
+	if need := Descriptors(s); limit < need {
 		return fmt.Errorf("CONCURRENCY=%s: %d clients need %d descriptors, and a process may have %d (ulimit -Hn): raise that with sudo prlimit --pid $$ --nofile=%d, or take fewer clients",
-			s.Text["CONCURRENCY"], s.Clients(), need, limit.Max, need)
+			s.Text["CONCURRENCY"], s.Clients(), need, limit, need)
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func Write(w io.Writer, s settings.Settings) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\n%d cells, about %s", len(outlooks), roughly(ExpectedTime(s)))
+	fmt.Fprintf(w, "\n%d cells, about %s", len(outlooks), Roughly(ExpectedTime(s)))
 	if bytes > 0 {
 		fmt.Fprintf(w, ", at most %s over links that have a rate", humanize.Bytes(uint64(bytes)))
 	}
@@ -53,7 +53,7 @@ func Write(w io.Writer, s settings.Settings) error {
 		longer := s
 		longer.Duration = needs
 		fmt.Fprintf(w, "No %s fits into the window of %d of %d cells: they show goodput, and of durations only bounds. DURATION=%s is enough for all, and the sweep then takes about %s.\n",
-			unit, short, len(outlooks), needs, roughly(ExpectedTime(longer)))
+			unit, short, len(outlooks), needs, Roughly(ExpectedTime(longer)))
 	}
 	return nil
 }
@@ -66,8 +66,8 @@ func rounded(d time.Duration) time.Duration {
 	return d.Round(100 * time.Millisecond)
 }
 
-// roughly writes an expectation: to the minute, where it is that long.
-func roughly(d time.Duration) string {
+// Roughly writes an expectation: to the minute, where it is that long.
+func Roughly(d time.Duration) string {
 	if d < time.Minute {
 		return d.Round(time.Second).String()
 	}

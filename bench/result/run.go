@@ -24,6 +24,7 @@ type Run struct {
 	Generator    *Generator        `json:"generator,omitempty"` // nil without a link agent
 	Planned      int               `json:"planned"`             // number of cells that the whole sweep has
 	Cells        []Cell            `json:"cells"`               // in the order they ran
+	Capacity     *Capacity         `json:"capacity,omitempty"`  // nil of a sweep
 }
 
 // Calibration is what a link was measured to be before its cells ran.

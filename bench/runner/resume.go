@@ -41,6 +41,7 @@ func (r *sweep) readResumed(ctx context.Context) error {
 		differences(settings.Measuring(run.Settings), settings.Measuring(r.settings.Text)),
 		differences(run.Fingerprint, now),
 	)
+	differing = append(differing, differences(limits(run.Capacity), limits(r.capacity()))...)
 	backend, err := r.backend(ctx)
 	if err != nil {
 		return err
@@ -55,8 +56,27 @@ func (r *sweep) readResumed(ctx context.Context) error {
 			"Give it the same settings, dataset, machine and versions, or leave out RESUME and measure again", r.options.Out, strings.Join(differing, "; "))
 	}
 	run.Finished = nil
+	if r.search != nil { // the wanted number may be another
+		run.Planned, run.Capacity = r.search.MostCells(), r.search.Capacity(run.Cells)
+	}
 	r.results = run
 	return nil
+}
+
+// capacity is that of a run that searches capacities and has no cell yet.
+func (r *sweep) capacity() *result.Capacity {
+	if r.search == nil {
+		return nil
+	}
+	return r.search.Capacity(nil)
+}
+
+// limits returns the limits that a run searches the most clients for.
+func limits(c *result.Capacity) map[string]string {
+	if c == nil {
+		return nil
+	}
+	return map[string]string{"limits": c.Limits}
 }
 
 // backend returns the link agent's, empty without one.

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"time"
 
+	"piecebench/bench/capacity"
 	"piecebench/bench/cell"
 	"piecebench/bench/fingerprint"
 	"piecebench/bench/plan"
@@ -35,19 +36,20 @@ import (
 
 // Options are what a run needs beside its settings.
 type Options struct {
-	Manifest   string // path of pieces.json
-	Out        string // the run's folder, made by Run unless Resume
-	Resume     bool   // Out holds a run: run only what it lacks
-	K6         string // path of the k6 binary
-	Scripts    string // folder of piecebench's own k6 scripts
-	Agent      string // URL of the link agent on the control network; empty without one
-	AgentToken string // that the link agent wants; empty for none
-	Shaped     string // URL of the link agent through the link
-	Targets    string // the lab's targets: name=URL,name=URL
-	ServerLog  string // folder of the servers' logs, copied into the run's; may be empty
-	Prometheus string // base URL of the Prometheus that gets series by remote write; empty without one
-	Grafana    string // base URL of Grafana as the user's browser sees it; may be empty
-	LabGoes    bool   // the lab, and its Prometheus, are removed after the run
+	Manifest   string           // path of pieces.json
+	Out        string           // the run's folder, made by Run unless Resume
+	Resume     bool             // Out holds a run: run only what it lacks
+	K6         string           // path of the k6 binary
+	Scripts    string           // folder of piecebench's own k6 scripts
+	Agent      string           // URL of the link agent on the control network; empty without one
+	AgentToken string           // that the link agent wants; empty for none
+	Shaped     string           // URL of the link agent through the link
+	Targets    string           // the lab's targets: name=URL,name=URL
+	ServerLog  string           // folder of the servers' logs, copied into the run's; may be empty
+	Prometheus string           // base URL of the Prometheus that gets series by remote write; empty without one
+	Grafana    string           // base URL of Grafana as the user's browser sees it; may be empty
+	LabGoes    bool             // the lab, and its Prometheus, are removed after the run
+	Capacity   *capacity.Limits // what to search the most clients for; nil: run the planned sweep
 	Progress   io.Writer
 	Report     func(dir string) error // writes the reports of the run in dir; may be nil
 }
@@ -80,6 +82,12 @@ func Run(ctx context.Context, s settings.Settings, o Options) error {
 	if err := errors.Join(plan.CheckDescriptors(s), plan.CheckPorts(s)); err != nil {
 		return err
 	}
+	var search *capacity.Search
+	if o.Capacity != nil {
+		if search, err = capacity.New(s, *o.Capacity); err != nil {
+			return err
+		}
+	}
 	var agent *client.Client
 	if o.Agent != "" {
 		if agent, err = client.New(o.Agent, o.AgentToken); err != nil {
@@ -107,6 +115,7 @@ func Run(ctx context.Context, s settings.Settings, o Options) error {
 		files:    localFiles(manifest, filepath.Dir(o.Manifest)),
 		manifest: manifest,
 		cells:    plan.Cells(s),
+		search:   search,
 		status:   status,
 		pusher:   pusher,
 	}
@@ -125,7 +134,7 @@ func Run(ctx context.Context, s settings.Settings, o Options) error {
 		return errors.Join(err, os.RemoveAll(o.Out))
 	}
 	if ctx.Err() != nil {
-		err = fmt.Errorf("%w after %d of %d cells: make bench RESUME=%s runs the rest", ErrInterrupted, len(r.results.Cells), len(r.cells), o.Out)
+		err = fmt.Errorf("%w after %d of %s cells: %s RESUME=%s runs the rest", ErrInterrupted, len(r.results.Cells), r.planned(), r.command(), o.Out)
 	}
 	err = errors.Join(err, r.close(err == nil))
 	if r.results.Finished != nil && pushed {
@@ -185,7 +194,8 @@ type sweep struct {
 	link     client.State // as it was set for the cells that run
 	manifest *piece.Manifest
 	lab      []servers.Recipe // servers of the lab that are measured
-	cells    []plan.Cell
+	cells    []plan.Cell      // of a sweep
+	search   *capacity.Search // chooses the cells in place of these; nil of a sweep
 	status   *status
 	results  *result.Run
 	pusher   *series.Pusher // nil without a Prometheus
@@ -226,6 +236,9 @@ func (r *sweep) open(ctx context.Context) (unlock func(), err error) {
 		Fingerprint: fingerprint.Collect(r.parts()),
 		Planned:     len(r.cells),
 	}
+	if r.search != nil {
+		r.results.Planned, r.results.Capacity = r.search.MostCells(), r.search.Capacity(nil)
+	}
 	if err := r.results.Save(r.options.Out); err != nil {
 		unlock()
 		return nil, errors.Join(err, os.RemoveAll(r.options.Out))
@@ -258,19 +271,20 @@ func (r *sweep) run(ctx context.Context) error {
 	if err := r.calibrate(ctx); err != nil {
 		return err
 	}
-	missing := slices.DeleteFunc(slices.Clone(r.cells), func(c plan.Cell) bool {
-		return slices.ContainsFunc(r.results.Cells, func(done result.Cell) bool { return done.ID == c.ID })
-	})
 	var current *link.Spec
-	for i, c := range missing {
+	for {
+		c, left, more := r.next()
+		if !more {
+			break
+		}
 		if r.agent != nil && (current == nil || *current != c.Link) {
 			set, err := r.agent.SetLink(ctx, c.Link)
 			if err != nil {
 				return err
 			}
-			r.link, current = set, &missing[i].Link
+			r.link, current = set, &c.Link
 		}
-		if err := r.cell(ctx, c, plan.CellsTime(missing[i:], r.settings)); err != nil {
+		if err := r.cell(ctx, c, left); err != nil {
 			return fmt.Errorf("cell %d (%s, %s, %s, %d clients): %w", c.ID, c.Target.Name, c.Link, c.Mode.Name, c.Concurrency, err)
 		}
 	}
@@ -298,7 +312,7 @@ func (r *sweep) cell(ctx context.Context, c plan.Cell, left time.Duration) error
 	if r.push(left) {
 		setup.WriteURL = series.WriteURL(r.options.Prometheus)
 	}
-	measured, err := setup.Run(ctx, c, func(p records.Progress) { r.status.cell(c, len(r.cells), p, left) })
+	measured, err := setup.Run(ctx, c, func(p records.Progress) { r.status.cell(c, r.planned(), p, left) })
 	if err != nil {
 		return err
 	}
@@ -307,7 +321,12 @@ func (r *sweep) cell(ctx context.Context, c plan.Cell, left time.Duration) error
 	}
 	r.findBottleneck(&measured, c)
 	r.results.Cells = append(r.results.Cells, measured)
-	r.status.measured(measured, len(r.cells))
+	r.status.measured(measured, r.planned())
+	if r.search != nil {
+		verdict, why := r.search.Judge(measured)
+		r.status.judged(string(verdict), why)
+		r.results.Capacity = r.search.Capacity(r.results.Cells)
+	}
 	return r.save()
 }
 
@@ -336,7 +355,7 @@ func (r *sweep) checkLink(ctx context.Context) error {
 }
 
 func (r *sweep) save() error {
-	return errors.Join(r.results.Save(r.options.Out), result.WriteCellsCSV(r.options.Out, r.results))
+	return errors.Join(r.results.Save(r.options.Out), result.WriteCellsCSV(r.options.Out, r.results), result.WriteCapacity(r.options.Out, r.results))
 }
 
 // close keeps what there is: the files of the run and the reports.
@@ -344,6 +363,9 @@ func (r *sweep) close(whole bool) error {
 	if whole {
 		now := time.Now().UTC()
 		r.results.Finished = &now
+		if r.search != nil {
+			r.results.Planned = len(r.results.Cells)
+		}
 	}
 	err := errors.Join(r.save(), r.copyLogs())
 	if r.options.Report != nil {

@@ -81,18 +81,18 @@ func (s *status) generator(g result.Generator) {
 }
 
 // cell shows a cell that runs: left is what the sweep takes from this cell's start.
-func (s *status) cell(c plan.Cell, cells int, p records.Progress, left time.Duration) {
+func (s *status) cell(c plan.Cell, cells string, p records.Progress, left time.Duration) {
 	goodput := 0.0
 	if seconds := float64(p.UnixNs-s.last.UnixNs) / 1e9; s.last.WindowStart == p.WindowStart && seconds > 0 {
 		goodput = float64(p.Bytes-s.last.Bytes) * 8 / 1e6 / seconds
 	}
 	s.last = p
-	s.now("cell %d of %d: %s, %s, %s, %d clients: %.0f Mbit/s, %s left", c.ID, cells, c.Target.Name, c.Link, c.Mode.Name, c.Concurrency, goodput, left.Round(time.Second))
+	s.now("cell %d of %s: %s, %s, %s, %d clients: %.0f Mbit/s, %s left", c.ID, cells, c.Target.Name, c.Link, c.Mode.Name, c.Concurrency, goodput, left.Round(time.Second))
 }
 
 // measured writes the result of a cell.
-func (s *status) measured(c result.Cell, cells int) {
-	line := fmt.Sprintf("cell %d of %d: %s, %s, %s, %d clients: %s Mbit/s", c.ID, cells, c.Target, c.Link, c.Mode, c.Concurrency, readable.Megabits(c.GoodputBits()))
+func (s *status) measured(c result.Cell, cells string) {
+	line := fmt.Sprintf("cell %d of %s: %s, %s, %s, %d clients: %s Mbit/s", c.ID, cells, c.Target, c.Link, c.Mode, c.Concurrency, readable.Megabits(c.GoodputBits()))
 	if share, known := c.LinkShare(); known {
 		line += fmt.Sprintf(" (%s of the link)", readable.WholePercent(share))
 	}
@@ -102,4 +102,9 @@ func (s *status) measured(c result.Cell, cells int) {
 		break
 	}
 	s.done("%s", line)
+}
+
+// judged writes what a cell shows a search.
+func (s *status) judged(verdict string, why []string) {
+	s.done("  %s", strings.Join(append([]string{verdict}, why...), "; "))
 }

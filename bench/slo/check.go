@@ -22,6 +22,12 @@ type limit struct {
 	machine func(result.Cell) bool
 }
 
+// Limits on goodput.
+const (
+	linkShare     = "link share"
+	clientGoodput = "goodput per client"
+)
+
 // limits returns the limits that a rule gives, but for goodput_over.
 func (r Rule) limits() []limit {
 	var all []limit
@@ -34,15 +40,35 @@ func (r Rule) limits() []limit {
 		ended := c.RequestsOK + bottleneck.Charged(c)
 		return atLeast(float64(c.RequestsOK)/float64(max(1, ended)), ended > 0, float64(*r.SuccessRate), "no request ended")
 	})
-	add("link share", r.LinkShare != nil, bottleneck.DecidedByMachine, func(c result.Cell) string {
+	add(linkShare, r.LinkShare != nil, bottleneck.DecidedByMachine, func(c result.Cell) string {
 		share, ok := c.LinkShare()
 		return atLeast(share, ok, float64(*r.LinkShare), "the link has no measured ceiling")
+	})
+	add(clientGoodput, r.ClientGoodput != nil, bottleneck.DecidedByMachine, func(c result.Cell) string {
+		rate, least := c.GoodputBits()/float64(c.Concurrency), float64(*r.ClientGoodput)
+		if rate >= least {
+			return ""
+		}
+		return fmt.Sprintf("is %s Mbit/s; it must be at least %s", megabits(rate), megabits(least))
 	})
 	add("TTFB p50", r.TTFBP50 != nil, bottleneck.TimesDecidedByMachine, func(c result.Cell) string { return atMost(c.TTFB.P50, *r.TTFBP50) })
 	add("TTFB p95", r.TTFBP95 != nil, bottleneck.TimesDecidedByMachine, func(c result.Cell) string { return atMost(c.TTFB.P95, *r.TTFBP95) })
 	add("TTFB p99", r.TTFBP99 != nil, bottleneck.TimesDecidedByMachine, func(c result.Cell) string { return atMost(c.TTFB.P99, *r.TTFBP99) })
 	return all
 }
+
+// judge says how a cell breaks the limit; not judged, if the machine decided it.
+func (l limit) judge(c result.Cell) (problem string, judged bool) {
+	if l.machine(c) {
+		return l.notJudged(c), false
+	}
+	if problem = l.broken(c); problem != "" {
+		problem = l.name + " " + problem
+	}
+	return problem, true
+}
+
+func (l limit) notJudged(c result.Cell) string { return l.name + " is not judged: " + why(c) }
 
 // failedOnTheWay tells that requests failed, none of which is charged to the server.
 func failedOnTheWay(c result.Cell) bool { return c.RequestsFailed() > 0 && bottleneck.Charged(c) == 0 }
@@ -73,6 +99,9 @@ func atMost(q *result.Quantile, most Time) string {
 	}
 	return ""
 }
+
+// megabits has enough digits to tell 4.999 Mbit/s from 5.
+func megabits(bits float64) string { return strconv.FormatFloat(bits/1e6, 'g', 6, 64) }
 
 // percent has enough digits to tell 99.899 % from 99.9 %.
 func percent(share float64) string { return strconv.FormatFloat(100*share, 'g', 6, 64) + " %" }
@@ -116,17 +145,13 @@ func Check(run *result.Run, rules []Rule) Outcome {
 			for _, at := range selected {
 				for _, c := range at.row.Cells[at.Target] {
 					where := fmt.Sprintf("%s: %s, repetition %d", line, at, c.Repetition)
-					if l.machine(c) {
-						o.NotJudged = append(o.NotJudged, fmt.Sprintf("%s: %s is not judged: %s", where, l.name, why(c)))
-						skipped.add(l.name, false)
-						continue
+					problem, judged := l.judge(c)
+					skipped.add(l.name, judged)
+					if judged {
+						look(where, problem)
+					} else {
+						o.NotJudged = append(o.NotJudged, where+": "+problem)
 					}
-					skipped.add(l.name, true)
-					problem := l.broken(c)
-					if problem != "" {
-						problem = l.name + " " + problem
-					}
-					look(where, problem)
 				}
 			}
 		}
@@ -156,6 +181,33 @@ func Check(run *result.Run, rules []Rule) Outcome {
 		}
 	}
 	return o
+}
+
+// Cell holds one cell to the limits of the rules that select it, but for goodput_over. It
+// returns those that do not hold, and those that are not judged, in words. Of a cell that the
+// machine decided, nothing but wrong answers counts against the server, as where the emulated
+// link did; and goodput that is enough counts for it, because a machine only lowers that.
+func Cell(c result.Cell, rules []Rule) (broken, notJudged []string) {
+	judged := c
+	if bottleneck.DecidedByMachine(c) {
+		judged.LimitedBy = bottleneck.Emulator
+	}
+	for _, r := range rules {
+		if !r.selects(c) {
+			continue
+		}
+		for _, l := range r.limits() {
+			goodput := l.name == linkShare || l.name == clientGoodput
+			switch problem, ok := l.judge(judged); {
+			case !ok && goodput && l.broken(c) == "": // it holds
+			case !ok:
+				notJudged = append(notJudged, l.notJudged(c))
+			case problem != "":
+				broken = append(broken, problem)
+			}
+		}
+	}
+	return broken, notJudged
 }
 
 // tally counts by a limit's name how often it was judged, and how often not.
@@ -237,6 +289,5 @@ func below(e compare.Estimate, what string, least float64) string {
 }
 
 func (r Rule) selects(c result.Cell) bool {
-	return selects(r.Target, c.Target) && selects(r.Link, c.Link) && selects(r.Mode, c.Mode) &&
-		selects(r.Concurrency, strconv.Itoa(c.Concurrency))
+	return r.Selects(c.Target, c.Link, c.Mode) && selects(r.Concurrency, strconv.Itoa(c.Concurrency))
 }

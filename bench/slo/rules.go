@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"piecebench/netem/link"
 )
 
 // Rule is one entry of a file of limits: for which cells, and what must hold
@@ -26,9 +28,11 @@ type Rule struct {
 
 	SuccessRate *Share `yaml:"success_rate"` // at least
 	LinkShare   *Share `yaml:"link_share"`   // at least
-	TTFBP50     *Time  `yaml:"ttfb_p50"`     // at most
-	TTFBP95     *Time  `yaml:"ttfb_p95"`     // at most
-	TTFBP99     *Time  `yaml:"ttfb_p99"`     // at most
+	// ClientGoodput is the least goodput of a cell divided by its clients.
+	ClientGoodput *Rate `yaml:"client_goodput"`
+	TTFBP50       *Time `yaml:"ttfb_p50"` // at most
+	TTFBP95       *Time `yaml:"ttfb_p95"` // at most
+	TTFBP99       *Time `yaml:"ttfb_p99"` // at most
 	// GoodputOver is the least ratio of goodput to that of other targets, by
 	// their names; over all repetitions together.
 	GoodputOver map[string]Ratio `yaml:"goodput_over"`
@@ -45,6 +49,9 @@ type Ratio float64
 // Time is written as Go's durations are: 200ms, 1.5s.
 type Time time.Duration
 
+// Rate is in bits per second, written as those of links are: 5mbit, 1gbit.
+type Rate float64
+
 // Load reads a file of limits: a YAML list of rules. What it does not know it
 // refuses, with the line.
 func Load(path string) ([]Rule, error) {
@@ -55,9 +62,14 @@ func Load(path string) ([]Rule, error) {
 	if err != nil {
 		return nil, err
 	}
+	return Parse(path, data)
+}
+
+// Parse reads the content of a file of limits. Its errors begin with name.
+func Parse(name string, data []byte) ([]Rule, error) {
 	rules, err := parse(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return rules, nil
 }
@@ -82,7 +94,7 @@ func parse(data []byte) ([]Rule, error) {
 	for i := range rules {
 		rules[i].line = nodes[i].Line
 		if len(rules[i].limits())+len(rules[i].GoodputOver) == 0 {
-			return nil, fmt.Errorf("line %d: this rule has no limit: success_rate, link_share, ttfb_p50, ttfb_p95, ttfb_p99 or goodput_over", rules[i].line)
+			return nil, fmt.Errorf("line %d: this rule has no limit: success_rate, link_share, client_goodput, ttfb_p50, ttfb_p95, ttfb_p99 or goodput_over", rules[i].line)
 		}
 	}
 	return rules, nil
@@ -128,6 +140,16 @@ func (r *Ratio) UnmarshalYAML(node *yaml.Node) error {
 	return nil
 }
 
+// UnmarshalYAML reads a rate.
+func (r *Rate) UnmarshalYAML(node *yaml.Node) error {
+	v, err := link.ParseRate(node.Value)
+	if err != nil {
+		return fmt.Errorf("line %d: %s is not a rate: write one such as 500kbit or 5mbit", node.Line, node.Value)
+	}
+	*r = Rate(v)
+	return nil
+}
+
 func number(node *yaml.Node) (float64, error) {
 	text, percent := strings.CutSuffix(node.Value, "%")
 	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
@@ -148,6 +170,15 @@ func (t *Time) UnmarshalYAML(node *yaml.Node) error {
 	}
 	*t = Time(d)
 	return nil
+}
+
+// Line is where the rule begins in its file, from 1.
+func (r Rule) Line() int { return r.line }
+
+// Selects tells whether the rule is for a target under these conditions, with whatever
+// number of clients.
+func (r Rule) Selects(target, link, mode string) bool {
+	return selects(r.Target, target) && selects(r.Link, link) && selects(r.Mode, mode)
 }
 
 // selects tells whether a name is among the patterns.

@@ -39,6 +39,7 @@ func TestBadFilesAreRefusedWithTheLine(t *testing.T) {
 		"- success_rate: .nan":                 "line 1: .nan is not a share",
 		"- ttfb_p95: 200":                      "line 1: 200 is not a time",
 		"- ttfb_p99: -1s":                      "line 1: -1s is not a time",
+		"- client_goodput: 5":                  "line 1: 5 is not a rate",
 		"- goodput_over: {raw: much}":          "line 1: much is not a ratio",
 		"- goodput_over: 0.9":                  "line 1: a number does not belong here",
 		"- ttfb_p95: 1s\n  ttfb_p95: 2s":       `"ttfb_p95" already defined`,
@@ -94,6 +95,13 @@ func TestLimitsHoldAtTheLimit(t *testing.T) {
 		"line 1: raw, 1MiB, 10 clients, 1gbit/40ms, repetition 1: TTFB p50 is 50ms; it must be at most 49ms",
 		"line 1: raw, 1MiB, 10 clients, 1gbit/40ms, repetition 1: TTFB p95 is 100ms; it must be at most 99ms",
 		"line 1: raw, 1MiB, 10 clients, 1gbit/40ms, repetition 1: TTFB p99 is 150ms; it must be at most 100ms")
+}
+
+func TestGoodputPerClient(t *testing.T) {
+	run := runOf(cell("raw", "none", "1MiB", 10, 1)) // 800 Mbit/s
+	check(t, run, "- client_goodput: 80mbit", 1)
+	check(t, run, "- client_goodput: 80.001mbit", 1,
+		"line 1: raw, 1MiB, 10 clients, no emulated link, repetition 1: goodput per client is 80 Mbit/s; it must be at least 80.001")
 }
 
 // 99.89 % must not read "99.9 %; it must be at least 99.9 %".
@@ -227,4 +235,28 @@ func TestAnIncompleteRunDoesNotPass(t *testing.T) {
 	run.Cells = nil
 	check(t, run, "- success_rate: 99%", 2, "the run is incomplete: 0 of 3 planned cells are there",
 		"line 1: no cell of the run is one that this rule selects; it has none")
+}
+
+func TestACellThatTheMachineDecided(t *testing.T) {
+	c := cell("mine", "none", "1MiB", 10, 1)
+	c.LimitedBy = bottleneck.Host
+	for limit, want := range map[string]struct{ broken, notJudged int }{
+		"client_goodput: 80mbit":                       {0, 0}, // it can only be more
+		"client_goodput: 81mbit":                       {0, 1},
+		"ttfb_p95: 1h":                                 {0, 1},
+		"success_rate: 100%":                           {0, 0},
+		"success_rate: 100%\n  client_goodput: 80mbit": {0, 0},
+	} {
+		if broken, notJudged := Cell(c, rules(t, "- "+limit)); len(broken) != want.broken || len(notJudged) != want.notJudged {
+			t.Errorf("%s: broken %q, not judged %q", limit, broken, notJudged)
+		}
+	}
+	c.Failed = map[records.Outcome]int{records.Connect: 10}
+	if broken, notJudged := Cell(c, rules(t, "- success_rate: 100%")); broken != nil || len(notJudged) != 1 || !strings.Contains(notJudged[0], "(host)") {
+		t.Errorf("connections that failed: broken %q, not judged %q", broken, notJudged)
+	}
+	c.Failed = map[records.Outcome]int{records.Status: 10}
+	if broken, notJudged := Cell(c, rules(t, "- success_rate: 100%")); len(broken) != 1 || notJudged != nil {
+		t.Errorf("refused requests: broken %q, not judged %q", broken, notJudged)
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"piecebench/bench/capacity"
 	"piecebench/bench/plan"
 	"piecebench/bench/settings"
 	"piecebench/internal/ending"
@@ -19,7 +20,7 @@ import (
 
 // makefileVariables are the variables of a make command line that are no settings of a
 // run. The Makefile, docker-compose.yml and the runner read them.
-var makefileVariables = []string{"RUN", "A", "B", resumeVariable, "GRAFANA_PORT", "GRAFANA_URL", "PROMETHEUS_PORT"}
+var makefileVariables = []string{"RUN", "A", "B", resumeVariable, "GRAFANA_PORT", "GRAFANA_URL", "PROMETHEUS_PORT", sloVariable, atLeastVariable}
 
 // makeSettings reads the settings of a command that make runs. It refuses a variable
 // on make's command line that nothing reads: it is misspelt.
@@ -46,50 +47,56 @@ func benchCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if s.Runtime == "compose" {
-			return errors.New("RUNTIME=compose: this command is the native lab's: make bench RUNTIME=compose runs the containers")
-		}
-		s.Text["RUNTIME"] = "native" // what auto chose
-		l, err := lab.Named(name)
-		if err != nil {
-			return err
-		}
-		full, err := labConfig(cfg, s)
-		if err != nil {
-			return err
-		}
-		if err := lab.CheckHost(s.LabServers()); err != nil {
-			return err
-		}
-		if err := plan.CheckDescriptors(s); err != nil {
-			return err
-		}
-		j, err := newJob(s, filepath.Join(full.Data, manifestName), "")
-		if err != nil {
-			return err
-		}
-		j.LabGoes = true
-		ctx, stop := ending.Context(cmd.Context())
-		defer stop()
-		if err := makeDataset(ctx, full.Data, s); err != nil {
-			return err
-		}
-		release, err := l.Claim()
-		if err != nil {
-			return err
-		}
-		defer release()
-		// What is there of this lab was left by a bench that crashed.
-		if err := errors.Join(l.Down(), l.Up(full, os.Stderr)); err != nil {
-			return err
-		}
-		swept := sweepIn(ctx, l, j)
-		if err := l.Down(); err != nil {
-			return err // the sweep has said its own already
-		}
-		return swept
+		return inOwnLab(cmd.Context(), s, nil, name, cfg)
 	}
 	return cmd
+}
+
+// inOwnLab makes the dataset, brings a lab up, carries out a sweep in it, or searches for
+// capacities, and removes the lab.
+func inOwnLab(ctx context.Context, s settings.Settings, limits *capacity.Limits, name string, cfg lab.Config) error {
+	if s.Runtime == "compose" {
+		return errors.New("RUNTIME=compose: this command is the native lab's: make bench RUNTIME=compose runs the containers")
+	}
+	s.Text["RUNTIME"] = "native" // what auto chose
+	l, err := lab.Named(name)
+	if err != nil {
+		return err
+	}
+	full, err := labConfig(cfg, s)
+	if err != nil {
+		return err
+	}
+	if err := lab.CheckHost(s.LabServers()); err != nil {
+		return err
+	}
+	if err := plan.CheckDescriptors(s); err != nil {
+		return err
+	}
+	j, err := newJob(s, filepath.Join(full.Data, manifestName), "")
+	if err != nil {
+		return err
+	}
+	j.LabGoes, j.Capacity = true, limits
+	ctx, stop := ending.Context(ctx)
+	defer stop()
+	if err := makeDataset(ctx, full.Data, s); err != nil {
+		return err
+	}
+	release, err := l.Claim()
+	if err != nil {
+		return err
+	}
+	defer release()
+	// What is there of this lab was left by a bench that crashed.
+	if err := errors.Join(l.Down(), l.Up(full, os.Stderr)); err != nil {
+		return err
+	}
+	swept := sweepIn(ctx, l, j)
+	if err := l.Down(); err != nil {
+		return err // the sweep has said its own already
+	}
+	return swept
 }
 
 // sweepIn carries out a job where the lab's clients are.

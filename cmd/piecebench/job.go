@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"piecebench/bench/capacity"
 	"piecebench/bench/result"
 	"piecebench/bench/runner"
 	"piecebench/bench/settings"
@@ -37,6 +38,8 @@ type job struct {
 	LabGoes  bool   // the lab is removed after the run
 	// LabTargets are the containers' servers, as LAB_TARGETS names those of a native lab.
 	LabTargets string
+	// Capacity is what to search the most clients for, in place of a sweep; nil of a sweep.
+	Capacity *capacity.Limits
 }
 
 // newJob names the run's folder: the one that is resumed, the one that is given,
@@ -84,6 +87,7 @@ func (j job) run(ctx context.Context) error {
 		Prometheus: os.Getenv("PROMETHEUS_URL"),
 		Grafana:    os.Getenv("GRAFANA_URL"),
 		LabGoes:    j.LabGoes,
+		Capacity:   j.Capacity,
 		Progress:   os.Stderr,
 		Report:     export.Write,
 	})
@@ -93,6 +97,9 @@ func (j job) run(ctx context.Context) error {
 	if measured, loadErr := result.Load(j.Out); loadErr == nil {
 		fmt.Print(text.Run(measured, terminalWidth()))
 		fmt.Println(filepath.Join(j.Out, "report.html"))
+		if err == nil && j.Capacity != nil {
+			err = wanted(measured)
+		}
 	}
 	return err
 }
@@ -124,9 +131,18 @@ func sweepCommand() *cobra.Command {
 func prepareCommand() *cobra.Command {
 	return &cobra.Command{Use: "prepare", Hidden: true, Short: "Check the settings, make the dataset, print what to run: the containers' lab runs it", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			limits, err := limitsFromEnvironment()
+			if err != nil {
+				return err
+			}
 			s, err := makeSettings(nil)
 			if err != nil {
 				return err
+			}
+			if limits != nil {
+				if _, err := capacity.New(s, *limits); err != nil {
+					return err
+				}
 			}
 			ctx, stop := ending.Context(cmd.Context())
 			defer stop()
@@ -139,6 +155,7 @@ func prepareCommand() *cobra.Command {
 			}
 			recipes := s.LabServers()
 			j.LabTargets = lab.TargetURLs(recipes)
+			j.Capacity = limits
 			text, err := json.Marshal(j)
 			var services []string
 			for _, r := range recipes {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"piecebench/bench/capacity"
 	"piecebench/bench/plan"
 	"piecebench/bench/settings"
 )
@@ -15,12 +16,23 @@ func planCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "plan", Short: "Show what a run would do: its cells, bytes and expected time; changes nothing", Args: cobra.NoArgs}
 	settings.AddFlags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		limits, err := limitsFromEnvironment()
+		if err != nil {
+			return err
+		}
 		s, err := makeSettings(cmd.Flags())
 		if err != nil {
 			return err
 		}
 		if err := plan.CheckDescriptors(s); err != nil {
 			return err
+		}
+		if limits != nil {
+			search, err := capacity.New(s, *limits)
+			if err != nil {
+				return err
+			}
+			return search.Write(cmd.OutOrStdout())
 		}
 		return plan.Write(cmd.OutOrStdout(), s)
 	}

@@ -123,6 +123,11 @@ var (
 	lossUnits  = []unit{{"%", -2}}
 )
 
+// ParseRate reads a rate in bit, kbit, mbit or gbit, in bits per second.
+func ParseRate(text string) (float64, error) {
+	return parseUnit(strings.ToLower(strings.TrimSpace(text)), rateUnits)
+}
+
 func parseUnit(text string, units []unit) (float64, error) {
 	for _, u := range units {
 		number, ok := strings.CutSuffix(text, u.name)

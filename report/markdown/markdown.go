@@ -15,6 +15,10 @@ func Run(run *result.Run) string {
 	v := report.NewView(run)
 	d := report.Document{Title: run.ID, Cautions: v.Cautions(), Terms: v.Terms(), Elsewhere: "report.html and cells.csv"}
 	d.Headline, d.More = v.Answer()
+	if v.Run.Capacity != nil {
+		d.Sections = v.Capacity()
+		d.More = nil // its notes are the same
+	}
 	for _, l := range v.Links {
 		d.Sections = append(d.Sections, sections(v, l)...)
 	}

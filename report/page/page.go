@@ -9,6 +9,7 @@ import (
 	"html/template"
 	"io/fs"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"piecebench/bench/result"
@@ -83,7 +84,7 @@ func Run(dir string, run *result.Run) ([]byte, error) {
 			p.WarmupNote = report.WarmupNote
 		}
 	}
-	p.Sections = append(append(v.Costs(), v.Background()...),
+	p.Sections = append(slices.Concat(v.Capacity(), v.Costs(), v.Background()),
 		report.Section{Title: "What limited each row", Table: report.Bottlenecks(v.Rows), Fold: true})
 	return execute("run.html", p)
 }

@@ -19,6 +19,10 @@ func Run(run *result.Run, width int) string {
 	v := report.NewView(run)
 	d := report.Document{Cautions: v.Cautions()}
 	d.Headline, d.More = v.Answer()
+	if v.Run.Capacity != nil {
+		d.Sections = v.Capacity()[:1]
+		d.More = nil // its notes are the same
+	}
 	for _, l := range v.Links {
 		s := report.Section{Notes: []string{report.NoCell}}
 		s.Title, s.Detail = l.Heading()
