@@ -41,7 +41,14 @@ func (r *sweep) readResumed(ctx context.Context) error {
 		differences(settings.Measuring(run.Settings), settings.Measuring(r.settings.Text)),
 		differences(run.Fingerprint, now),
 	)
-	differing = append(differing, differences(limits(run.Capacity), limits(r.capacity()))...)
+	var then, limits string
+	if run.Capacity != nil {
+		then = run.Capacity.Limits
+	}
+	if r.search != nil {
+		limits = r.options.Capacity.Content
+	}
+	differing = append(differing, differences(map[string]string{"limits": then}, map[string]string{"limits": limits})...)
 	backend, err := r.backend(ctx)
 	if err != nil {
 		return err
@@ -61,22 +68,6 @@ func (r *sweep) readResumed(ctx context.Context) error {
 	}
 	r.results = run
 	return nil
-}
-
-// capacity is that of a run that searches capacities and has no cell yet.
-func (r *sweep) capacity() *result.Capacity {
-	if r.search == nil {
-		return nil
-	}
-	return r.search.Capacity(nil)
-}
-
-// limits returns the limits that a run searches the most clients for.
-func limits(c *result.Capacity) map[string]string {
-	if c == nil {
-		return nil
-	}
-	return map[string]string{"limits": c.Limits}
 }
 
 // backend returns the link agent's, empty without one.
