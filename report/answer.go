@@ -21,14 +21,21 @@ func (v *View) Answer() (headline string, more []string) {
 		return v.capacityAnswer()
 	}
 	for _, target := range v.Targets[1:] {
-		more = append(more, v.compareGoodput(target), v.compareTTFB(target))
+		if v.Run.HasJobs() {
+			more = append(more, v.compareJobs(target), v.compareTTFB(target))
+		} else {
+			more = append(more, v.compareGoodput(target), v.compareTTFB(target))
+		}
 	}
-	if len(v.Targets) == 1 {
-		more = append(more, v.describeOne())
-	} else {
+	switch {
+	case len(v.Targets) > 1:
 		more = append(more, v.atCeiling())
+	case v.Run.HasJobs():
+		more = append(more, v.describeJobs())
+	default:
+		more = append(more, v.describeOne())
 	}
-	more = slices.DeleteFunc(append(more, v.success(), v.overhead()), func(s string) bool { return s == "" })
+	more = slices.DeleteFunc(append(more, v.jobSuccess(), v.success(), v.overhead()), func(s string) bool { return s == "" })
 	return strings.TrimSpace(v.failures() + " " + more[0]), more[1:]
 }
 

@@ -215,10 +215,13 @@ func browserPages(t *testing.T) map[string][]byte {
 	}
 	all := map[string][]byte{}
 	for name, run := range map[string]*result.Run{"default": synthetic(defaultSweep), "five targets": synthetic(five), "one target": failing,
-		"repeated": synthetic(repeated), "hostile": hostileRun(), "one cell": runOf(cell("mine", "full", 8, 9))} {
+		"repeated": synthetic(repeated), "hostile": hostileRun(), "one cell": runOf(cell("mine", "full", 8, 9)), "jobs": runOfJobs()} {
 		dir := t.TempDir()
-		if name == "default" || name == "repeated" {
+		if name == "default" || name == "repeated" || name == "jobs" {
 			writeRecords(t, dir, run, 400)
+		}
+		if name == "jobs" {
+			writeJobs(t, dir, run)
 		}
 		page, err := page.Run(dir, run)
 		if err != nil {

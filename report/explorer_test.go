@@ -19,8 +19,8 @@ type explored struct {
 		Name, Note  string
 		Repetitions []int
 		Samples     [][]struct {
-			Facts          []string
-			TTFB, Duration *struct {
+			Facts               []string
+			TTFB, Duration, Job *struct {
 				Steps [][2]float64
 				End   float64
 			}

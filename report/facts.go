@@ -52,6 +52,37 @@ var Facts = []Fact{
 	{"duration p50, p95, p99", func(f *Figures) string {
 		return threeQuantiles(f.Duration, f.WarmupQuantiles)
 	}},
+	{"job time p50, p90, p99, longest", func(f *Figures) string {
+		if f.Jobs == nil {
+			return ""
+		}
+		var texts []string
+		for _, q := range f.Jobs.Each() {
+			texts = append(texts, Quantile(q, f.Jobs.Warmup))
+		}
+		return strings.Join(texts, ", ")
+	}},
+	{"jobs", func(f *Figures) string {
+		if f.Jobs == nil {
+			return ""
+		}
+		return f.Jobs.counts() + "; " + threeDigits(f.Jobs.Requests) + " requests each"
+	}},
+	{"time of jobs", func(f *Figures) string {
+		if f.Jobs == nil {
+			return ""
+		}
+		return f.Jobs.shares()
+	}},
+	{"errors of jobs", func(f *Figures) string {
+		var all []string
+		for _, c := range f.Cells {
+			if c.Jobs != nil {
+				all = append(all, c.Jobs.FirstErrors...)
+			}
+		}
+		return strings.Join(all, "; ")
+	}},
 	{"requests", func(f *Figures) string {
 		return fmt.Sprintf("%d ok, %d failed, %d cut", f.OK, f.Failed, f.Cut)
 	}},

@@ -29,6 +29,7 @@ type Figures struct {
 	WarmupQuantiles bool             // some include requests of the warm-up
 	LimitedBy       string           // the bottlenecks of the repetitions: "link, host"
 	Because         string           // the figures that show it
+	Jobs            *Jobs            // nil where the clients run none
 	Detail          detail.Repetitions
 }
 
@@ -73,31 +74,40 @@ func combine(row *Row, target string, cells []result.Cell) *Figures {
 	if wired {
 		f.Wire = wire * 8 / seconds
 	}
-	f.TTFB, f.Duration = middle(ttfb), middle(total)
+	f.TTFB, f.Duration = middleOf(ttfb), middleOf(total)
+	f.Jobs = combineJobs(cells)
 	f.LimitedBy, f.Because = strings.Join(limits, ", "), strings.Join(reasons, "; ")
 	return f
 }
 
-// middle returns the quantiles of the middle repetition. One without a value, or with only a
+// middle returns the quantile of the middle repetition. One without a value, or with only a
 // lower bound, may lie above the others.
-func middle(all []result.Quantiles) result.Quantiles {
+func middle(all []*result.Quantile) *result.Quantile {
+	var seen []stats.Range
+	for _, q := range all {
+		switch {
+		case q == nil:
+			seen = append(seen, stats.AtLeast(0))
+		case q.Bound:
+			seen = append(seen, stats.AtLeast(q.Ms))
+		default:
+			seen = append(seen, stats.Exactly(q.Ms))
+		}
+	}
+	m, ok := stats.Middle(seen)
+	if !ok || m.Low == 0 && !m.Known() {
+		return nil
+	}
+	return &result.Quantile{Ms: m.Low, Bound: !m.Known()}
+}
+
+func middleOf(all []result.Quantiles) result.Quantiles {
 	pick := func(of func(result.Quantiles) *result.Quantile) *result.Quantile {
-		var seen []stats.Range
+		var quantiles []*result.Quantile
 		for _, q := range all {
-			switch q := of(q); {
-			case q == nil:
-				seen = append(seen, stats.AtLeast(0))
-			case q.Bound:
-				seen = append(seen, stats.AtLeast(q.Ms))
-			default:
-				seen = append(seen, stats.Exactly(q.Ms))
-			}
+			quantiles = append(quantiles, of(q))
 		}
-		m, ok := stats.Middle(seen)
-		if !ok || m.Low == 0 && !m.Known() {
-			return nil
-		}
-		return &result.Quantile{Ms: m.Low, Bound: !m.Known()}
+		return middle(quantiles)
 	}
 	return result.Quantiles{
 		P50: pick(func(q result.Quantiles) *result.Quantile { return q.P50 }),
@@ -141,18 +151,25 @@ func (f *Figures) Failures(outcome records.Outcome) (n int) {
 	return n
 }
 
-// Compared compares goodput with the baseline's, repetition by repetition.
+// Compared compares goodput with the baseline's, or job time where clients run jobs,
+// repetition by repetition.
 func (f *Figures) Compared() compare.Estimate {
-	if f == nil || f.Base == nil {
+	switch {
+	case f == nil || f.Base == nil:
 		return compare.Estimate{}
+	case f.Jobs != nil && f.Base.Jobs != nil:
+		return compare.JobTime.Of(f.Base.Cells, f.Cells)
 	}
 	return compare.Goodput.Of(f.Base.Cells, f.Cells)
 }
 
-// Ratio is goodput over the baseline's. It is false where they have no repetition in common
-// or the baseline delivered nothing.
-func (f *Figures) Ratio() (float64, bool) {
+// Standing is by which factor a target is better than the baseline: more goodput, or less job
+// time. It is false where they have no repetition in common or one has no figure.
+func (f *Figures) Standing() (float64, bool) {
 	e := f.Compared()
+	if e.Known && !e.Metric.MoreIsBetter {
+		return 1 / (1 + e.Change), true
+	}
 	return 1 + e.Change, e.Known
 }
 

@@ -74,14 +74,18 @@ func ttfbClass(ratio stats.Range) string {
 // the servers.
 const MachineClass = "machine"
 
-// Heatmaps are two for each target but the baseline: goodput and TTFB.
+// Heatmaps are two for each target but the baseline: goodput, or job time, and TTFB.
 func (v *View) Heatmaps() (all []TargetMaps) {
 	if len(v.Targets) == 1 {
 		return []TargetMaps{{v.Targets[0], v.heatmapsOfOne()}}
 	}
 	for t, name := range v.Targets {
 		if t > 0 {
-			all = append(all, TargetMaps{name, []Heatmap{v.goodputMap(t), v.ttfbMap(t)}})
+			first := v.goodputMap
+			if v.Run.HasJobs() {
+				first = v.jobMap
+			}
+			all = append(all, TargetMaps{name, []Heatmap{first(t), v.ttfbMap(t)}})
 		}
 	}
 	return all
@@ -90,7 +94,7 @@ func (v *View) Heatmaps() (all []TargetMaps) {
 func (v *View) goodputMap(target int) Heatmap {
 	name := v.Targets[target]
 	h := v.heatmap(target, func(f *Figures) (HeatField, bool) {
-		ratio, ok := f.Ratio()
+		ratio, ok := f.Standing()
 		if !ok {
 			return HeatField{}, false
 		}
@@ -113,6 +117,32 @@ func (v *View) goodputMap(target int) Heatmap {
 	h.Title = "Goodput, " + name + " / " + v.Targets[0]
 	h.Note = "More is better. Below each ratio: what limited " + name + ". Underlined: both reached " + wholePercent(nearCeiling) + " of the link’s ceiling." +
 		v.greyed(target, func(f *Figures) bool { return !f.Judged() }, "")
+	return h
+}
+
+// jobMap colours as ttfbMap does: these are times.
+func (v *View) jobMap(target int) Heatmap {
+	name := v.Targets[target]
+	h := v.heatmap(target, func(f *Figures) (HeatField, bool) {
+		e := f.Compared()
+		if !e.Known || f.Jobs == nil {
+			return HeatField{}, false
+		}
+		q := Quantile(f.Jobs.Time.P50, false)
+		c := HeatField{Text: ratioAlone(e), Below: f.limit(), Class: ttfbClass(rangeOf(e)), Title: q + " against " + Quantile(f.Base.Jobs.Time.P50, false)}
+		if !e.Judged() {
+			c.Class, c.Title = MachineClass, c.Title+"; this machine limited it"
+		}
+		if f.Jobs.Failed > 0 {
+			c.Below = percent(float64(f.Jobs.Failed)/float64(f.Jobs.OK+f.Jobs.Failed)) + " failed"
+		}
+		if f.Because != "" {
+			c.Title += "; " + name + ": " + f.Because
+		}
+		return c, true
+	})
+	h.Title = "Job time p50, " + name + " / " + v.Targets[0]
+	h.Note = "Less is better. Below each ratio: what limited " + name + "." + v.greyed(target, func(f *Figures) bool { return !f.Judged() }, "")
 	return h
 }
 
@@ -155,6 +185,20 @@ func (v *View) greyed(target int, grey func(*Figures) bool, also string) string 
 }
 
 func (v *View) heatmapsOfOne() []Heatmap {
+	if v.Run.HasJobs() {
+		jobs := v.heatmap(0, func(f *Figures) (HeatField, bool) {
+			if f.Jobs == nil || f.Jobs.Time.P50 == nil {
+				return HeatField{}, false
+			}
+			c := HeatField{Text: Quantile(f.Jobs.Time.P50, false), Below: f.limit(), Class: "plain", Title: f.Because}
+			if f.byMachine() {
+				c.Class = MachineClass
+			}
+			return c, true
+		})
+		jobs.Title, jobs.Note = "Job time p50", "Below each figure: what limited it. Columns are concurrent clients."
+		return []Heatmap{jobs, v.ttfbOfOne()}
+	}
 	goodput := v.heatmap(0, func(f *Figures) (HeatField, bool) {
 		c := HeatField{Text: megabits(f.Goodput), Below: f.limit(), Class: "plain", Title: f.Because}
 		if f.byMachine() {
@@ -169,11 +213,15 @@ func (v *View) heatmapsOfOne() []Heatmap {
 	if slices.ContainsFunc(v.Links, (*Link).HasCeiling) {
 		goodput.Title = "Goodput, share of the link’s ceiling"
 	}
+	return []Heatmap{goodput, v.ttfbOfOne()}
+}
+
+func (v *View) ttfbOfOne() Heatmap {
 	ttfb := v.heatmap(0, func(f *Figures) (HeatField, bool) {
 		return HeatField{Text: Quantile(f.TTFB.P95, false), Class: "plain", Title: "median " + Quantile(f.TTFB.P50, false)}, f.TTFB.P95 != nil
 	})
 	ttfb.Title = "TTFB p95"
-	return []Heatmap{goodput, ttfb}
+	return ttfb
 }
 
 func (v *View) heatmap(target int, show func(*Figures) (HeatField, bool)) (h Heatmap) {

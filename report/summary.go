@@ -14,23 +14,29 @@ type summaryColumn struct {
 	cell func(*Row) string
 }
 
-// summaryColumns always have goodput. Of the other kinds, in the order of their use, each is
+// summaryColumns always have goodput, or job times. Of the other kinds, in the order of their use, each is
 // added that keeps every link's table within the width.
 func (v *View) summaryColumns(width int) []summaryColumn {
 	columns := []summaryColumn{
 		{Left("mode"), func(r *Row) string { return r.Mode }},
 		{Right("clients"), func(r *Row) string { return strconv.Itoa(r.Concurrency) }},
 	}
-	var ratios, ttfb []summaryColumn
+	var ratios, goodput, ttfb []summaryColumn
 	for i, name := range v.Targets {
-		columns = append(columns, summaryColumn{Right(name + " Mbit/s"), func(r *Row) string { return r.Figures[i].goodputAndShare() }})
+		delivered := summaryColumn{Right(name + " Mbit/s"), func(r *Row) string { return r.Figures[i].goodputAndShare() }}
+		if v.Run.HasJobs() {
+			columns = append(columns, summaryColumn{Right(name + " job p50"), func(r *Row) string { return r.Figures[i].jobP50() }})
+			goodput = append(goodput, delivered)
+		} else {
+			columns = append(columns, delivered)
+		}
 		ttfb = append(ttfb, summaryColumn{Right(name + " TTFB p95"), func(r *Row) string { return r.Figures[i].ttfbP95() }})
 		if i > 0 {
 			ratios = append(ratios, summaryColumn{Right(name + " / " + v.Targets[0]), func(r *Row) string { return ratio(r.Figures[i].Compared()) }})
 		}
 	}
 	limits := []summaryColumn{{Left("limited by"), (*Row).limits}}
-	for _, kind := range [][]summaryColumn{ratios, limits, ttfb} {
+	for _, kind := range [][]summaryColumn{ratios, limits, goodput, ttfb} {
 		more := slices.Concat(columns, kind)
 		if !slices.ContainsFunc(v.Links, func(l *Link) bool { return tabulate(more, l.Rows).width() > width }) {
 			columns = more
@@ -112,6 +118,13 @@ func (f *Figures) goodputAndShare() string {
 	return text
 }
 
+func (f *Figures) jobP50() string {
+	if f == nil || f.Jobs == nil {
+		return Missing
+	}
+	return Quantile(f.Jobs.Time.P50, f.Jobs.Warmup)
+}
+
 func (f *Figures) ttfbP95() string {
 	if f == nil {
 		return Missing
@@ -143,7 +156,11 @@ func (v *View) AllFigures(rows []*Row) Table {
 	t := Table{Head: []Column{Left("mode"), Right("clients"), Left("target"), Right("Mbit/s")}, Groups: 2}
 	several := len(v.Targets) > 1
 	if several {
-		t.Head = append(t.Head, Right("ratio to "+v.Targets[0]))
+		what := "ratio to "
+		if v.Run.HasJobs() {
+			what = "job time / "
+		}
+		t.Head = append(t.Head, Right(what+v.Targets[0]))
 	}
 	wired := v.wired() > 0
 	if wired {

@@ -21,6 +21,17 @@ var terms = []Term{
 // fairnessTerm is for runs that have it.
 var fairnessTerm = Term{"fairness", "how evenly the clients shared the goodput (Jain’s index): 1 if all got the same, 1/n if one of n got everything."}
 
+// jobTerms are for runs whose clients run jobs, in place of what is said of ratios.
+var jobTerms = []Term{
+	{"job", "a client’s unit of work: its requests, and the local work around them."},
+	{"job time", "from the start of a job to its end. p50, p90 and p99 are estimated as those of requests; the longest is p100."},
+	{"ratio", "job time p50 of two targets in the same repetition, as the geometric mean of all repetitions; less is better. In brackets its " + Intervals + ". " + MachineMark +
+		": this machine limited one of the two, or the emulated delay was late, so the ratio does not show how they differ."},
+	{"shares of the time", "of all jobs’ time inside the window, by stage. Download is the time in which a request was running; other is outside all stages. " +
+		"Overlap is the time in which several ran, once for each beyond the first: the shares with other, less overlap, are 100 %."},
+	{"client work", "a bottleneck: for more than half of the time of their jobs the clients had no request running, as the workload asks."},
+}
+
 // costTerm is for reports with prices.
 var costTerm = Term{"cost per TB", "for 10^12 bytes of goodput, in the currency of the prices: the price of a GB of egress x 1000 x egress / goodput, and the price of a server’s hour x the hours " +
 	"that one takes at this goodput. Egress is the bytes on the wire where they are known, else the payload."}
@@ -35,6 +46,9 @@ var PhasesTerm = Term{"connect, TLS, waiting, receiving", "the mean time of an o
 // Terms are the words of this report.
 func (v *View) Terms() []Term {
 	all := slices.Clone(terms)
+	if v.Run.HasJobs() {
+		all = append(slices.DeleteFunc(all, func(t Term) bool { return t.Name == "ratio" }), jobTerms...)
+	}
 	if slices.ContainsFunc(All(v.Rows), func(f *Figures) bool { return f.fairness() != "" }) {
 		all = append(all, fairnessTerm)
 	}

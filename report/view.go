@@ -109,12 +109,12 @@ func (l *Link) Modes() (modes [][]*Row) {
 	return modes
 }
 
-// Worst is the row in which a target falls behind most, by goodput. Without a comparison
+// Worst is the row in which a target falls behind most, by goodput or job time. Without a comparison
 // it is the row with the most clients of the first link. Nil where there is no row.
 func (v *View) Worst() (worst *Row) {
 	least := 0.0
 	for _, f := range All(v.Rows) {
-		if ratio, ok := f.Ratio(); ok && f.Judged() && (worst == nil || ratio < least) {
+		if ratio, ok := f.Standing(); ok && f.Judged() && (worst == nil || ratio < least) {
 			worst, least = f.Row, ratio
 		}
 	}

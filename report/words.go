@@ -59,12 +59,24 @@ func ratio(e compare.Estimate) string {
 	if !e.Known {
 		return Missing
 	}
-	text := threeDigits(1 + e.Change)
+	text := ratioAlone(e)
 	if e.Interval {
 		text += " (" + readable.Interval(1+e.Low, 1+e.High, threeDigits) + ")"
 	}
 	if !e.Judged() {
 		text += " " + MachineMark
+	}
+	return text
+}
+
+// ratioAlone writes a ratio, or a bound of it.
+func ratioAlone(e compare.Estimate) string {
+	text := threeDigits(1 + e.Change)
+	switch {
+	case e.AtLeast:
+		return "> " + text
+	case e.AtMost:
+		return "< " + text
 	}
 	return text
 }

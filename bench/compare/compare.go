@@ -25,6 +25,7 @@ type Side struct {
 type Comparison struct {
 	A, B         Side
 	Differences  []Difference // in machine, settings and links; none within one run
+	Metrics      []Metric     // in which each row is compared
 	Rows         []Row        // that both sides have, in A's order
 	Margin       float64      // the difference that does not matter: DefaultMargin, or as set
 	OnlyA, OnlyB []Place
@@ -41,7 +42,7 @@ func (p Place) String() string { return p.Target + ", " + p.Conditions.String() 
 // Row is a target under the same conditions on both sides.
 type Row struct {
 	Place
-	Estimates []Estimate // one for each of Metrics
+	Estimates []Estimate // one for each of Comparison.Metrics
 	a, b      []result.Cell
 }
 
@@ -53,7 +54,7 @@ func (r Row) CountsFailed() bool {
 // Runs compares b with a, row by row. targets is nil, or names one target of a and one of b to
 // compare instead of those with the same name; then a and b may be the same run.
 func Runs(a, b *result.Run, targets []string) (*Comparison, error) {
-	c := &Comparison{A: Side{Run: a}, B: Side{Run: b}, Margin: DefaultMargin}
+	c := &Comparison{A: Side{Run: a}, B: Side{Run: b}, Margin: DefaultMargin, Metrics: metricsOf(a, b)}
 	switch {
 	case targets == nil:
 	case len(targets) != 2 || targets[0] == "" || targets[1] == "":
@@ -81,7 +82,7 @@ func Runs(a, b *result.Run, targets []string) (*Comparison, error) {
 			continue
 		}
 		row := Row{Place: place, a: cellsA[place], b: cellsB[place]}
-		for _, m := range Metrics {
+		for _, m := range c.Metrics {
 			row.Estimates = append(row.Estimates, m.Of(row.a, row.b))
 		}
 		c.Rows = append(c.Rows, row)
@@ -123,7 +124,7 @@ type Finding struct {
 	Estimate
 }
 
-// Judged returns how many rows have a goodput that can show how the servers differ.
+// Judged returns how many rows have a first metric that can show how the servers differ.
 func (c *Comparison) Judged() (n int) {
 	for _, row := range c.Rows {
 		if row.Estimates[0].Judged() {

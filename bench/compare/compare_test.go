@@ -79,6 +79,30 @@ func TestRunsOfTwoWorkloadsAreNotCompared(t *testing.T) {
 	}
 }
 
+func TestRunsWithJobsAreComparedByTheirTimes(t *testing.T) {
+	of := func(ms ...float64) *result.Run {
+		run := &result.Run{Cells: repeated("x", 100, 100, 100)}
+		for i := range run.Cells {
+			run.Cells[i].Jobs = &result.Jobs{Duration: result.JobQuantiles{P50: &result.Quantile{Ms: ms[i]}, P90: &result.Quantile{Ms: 3 * ms[i], Bound: true}}}
+		}
+		return run
+	}
+	c, err := Runs(of(100, 101, 99), of(120, 121, 119), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := c.Rows[0].Estimates[0]; c.Metrics[0].Name != "job time p50" || e.Verdict(DefaultMargin) != Worse || math.Abs(e.Change-0.2) > 0.01 {
+		t.Errorf("%s: %+v", c.Metrics[0].Name, e)
+	}
+	if e := c.Rows[0].Estimates[1]; e.Known {
+		t.Errorf("two bounds are compared: %+v", e)
+	}
+	plain, err := Runs(&result.Run{Cells: repeated("x", 1)}, &result.Run{Cells: repeated("x", 1)}, nil)
+	if err != nil || len(plain.Metrics) != len(Metrics) || plain.Metrics[0].Name != "goodput" {
+		t.Errorf("without jobs: %+v, %v", plain, err)
+	}
+}
+
 // Order must not matter: a list may be as A B B A left it.
 func TestRepetitionsArePairedByNumber(t *testing.T) {
 	a := []result.Cell{cell("x", 2, 200), cell("x", 1, 100), cell("x", 3, 300)}

@@ -44,7 +44,7 @@ func (c *Comparison) Gaps() (all []Gap) {
 					add(y.Repetition, "", NoGoodput)
 				}
 			}
-			for _, m := range Metrics {
+			for _, m := range c.Metrics {
 				for _, y := range own {
 					if m.lacks(y) && y.WindowBytes > 0 && slices.ContainsFunc(others, func(x result.Cell) bool { return x.Repetition == y.Repetition && !m.lacks(x) }) {
 						add(y.Repetition, m.Name, NoFigure)

@@ -1,6 +1,8 @@
 package compare
 
 import (
+	"slices"
+
 	"piecebench/bench/bottleneck"
 	"piecebench/bench/result"
 )
@@ -25,7 +27,7 @@ type Figure struct {
 	Bound bool // the true value is above
 }
 
-// Metrics are all that are compared, in the order of the tables.
+// Metrics are all that are compared of requests, in the order of the tables.
 var Metrics = []Metric{
 	Goodput,
 	quantile("TTFB p50", func(c result.Cell) *result.Quantile { return c.TTFB.P50 }),
@@ -41,9 +43,36 @@ var Metrics = []Metric{
 	}},
 }
 
+// JobMetrics come before these where clients run jobs.
+var JobMetrics = []Metric{
+	JobTime,
+	jobQuantile("job time p90", func(q result.JobQuantiles) *result.Quantile { return q.P90 }),
+	jobQuantile("job time p99", func(q result.JobQuantiles) *result.Quantile { return q.P99 }),
+}
+
+// JobTime is the metric by which a report compares targets whose clients run jobs.
+var JobTime = jobQuantile("job time p50", func(q result.JobQuantiles) *result.Quantile { return q.P50 })
+
+// metricsOf returns what two runs of one workload are compared in.
+func metricsOf(a, b *result.Run) []Metric {
+	if a.HasJobs() || b.HasJobs() {
+		return slices.Concat(JobMetrics, Metrics)
+	}
+	return Metrics
+}
+
 // Goodput is the metric by which a report compares targets.
 var Goodput = Metric{Name: "goodput", Unit: "Mbit/s", MoreIsBetter: true, machine: bottleneck.DecidedByMachine,
 	value: func(c result.Cell) (Figure, bool) { return Figure{Value: c.GoodputBits() / 1e6}, true }}
+
+func jobQuantile(name string, of func(result.JobQuantiles) *result.Quantile) Metric {
+	return quantile(name, func(c result.Cell) *result.Quantile {
+		if c.Jobs == nil {
+			return nil
+		}
+		return of(c.Jobs.Duration)
+	})
+}
 
 func quantile(name string, of func(result.Cell) *result.Quantile) Metric {
 	return Metric{Name: name, Unit: "ms", machine: bottleneck.TimesDecidedByMachine, value: func(c result.Cell) (Figure, bool) {

@@ -17,6 +17,7 @@ import (
 // requests as the cell's quantiles (result.Summarise).
 type Detail struct {
 	TTFB, Duration Distribution
+	JobTime        Distribution // where clients run jobs; of the same jobs as the cell's quantiles
 	Phases         Phases
 }
 
@@ -69,6 +70,9 @@ func readGroup(dir string, cells []result.Cell) Repetitions {
 			continue
 		}
 		one, err := read(c, recorded)
+		if err == nil && c.Jobs != nil && filepath.IsLocal(c.Jobs.Records) {
+			err = one.readJobs(*c.Jobs, filepath.Join(dir, c.Jobs.Records))
+		}
 		if err != nil {
 			r.Broken++
 			continue

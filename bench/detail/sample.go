@@ -11,6 +11,8 @@ import (
 // sample collects what is needed of the requests while their records are read.
 type sample struct {
 	ttfb, duration stats.Survival // milliseconds
+	jobTime        stats.Survival
+	jobs, badJobs  int
 	size, failed   int
 	phases         phaseSums
 }
@@ -43,7 +45,34 @@ func read(cell result.Cell, recorded *records.Reader) (sample, error) {
 	return s, nil
 }
 
+// readJobs adds the jobs of the cell.
+func (s *sample) readJobs(of result.Jobs, path string) error {
+	recorded, err := records.OpenJobs(path)
+	if err != nil {
+		return err
+	}
+	window := recorded.Window()
+	for row, err := range recorded.Rows() {
+		if err != nil {
+			return err
+		}
+		took, observed := of.JobTime(row, window)
+		if !observed {
+			continue
+		}
+		took.AddTo(&s.jobTime)
+		s.jobs++
+		if row.Outcome == records.Failed {
+			s.badJobs++
+		}
+	}
+	return nil
+}
+
 func (s *sample) merge(other *sample) {
+	s.jobTime.Merge(&other.jobTime)
+	s.jobs += other.jobs
+	s.badJobs += other.badJobs
 	s.ttfb.Merge(&other.ttfb)
 	s.duration.Merge(&other.duration)
 	s.size += other.size
@@ -52,11 +81,14 @@ func (s *sample) merge(other *sample) {
 }
 
 // detail has nothing where all requests failed: the cell has no quantiles either.
-func (s *sample) detail() Detail {
-	if s.failed == s.size {
-		return Detail{}
+func (s *sample) detail() (d Detail) {
+	if s.failed < s.size {
+		d.TTFB, d.Duration, d.Phases = distributionOf(&s.ttfb), distributionOf(&s.duration), s.phases.mean()
 	}
-	return Detail{distributionOf(&s.ttfb), distributionOf(&s.duration), s.phases.mean()}
+	if s.badJobs < s.jobs {
+		d.JobTime = distributionOf(&s.jobTime)
+	}
+	return d
 }
 
 // Phases are the mean times, in milliseconds, that ok requests spent in each phase. They add

@@ -68,6 +68,11 @@ func (r *Run) Links() (links []string) {
 	return links
 }
 
+// HasJobs tells whether clients of the run ran jobs.
+func (r *Run) HasJobs() bool {
+	return slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Jobs != nil })
+}
+
 // Targets returns the targets that have cells, in the order of the sweep.
 func (r *Run) Targets() (targets []string) {
 	for _, c := range r.Cells {

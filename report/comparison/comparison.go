@@ -52,7 +52,7 @@ func (c comparison) sides() string {
 // verdicts in the order in which they are counted.
 var verdicts = []compare.Verdict{compare.Worse, compare.Better, compare.NoDifference, compare.Unclear, compare.NotJudged}
 
-// headline counts what the comparison shows of goodput.
+// headline counts what the comparison shows of the first metric: goodput, or job time.
 func (c comparison) headline() string {
 	n := c.counts(0)
 	var parts []string
@@ -65,7 +65,7 @@ func (c comparison) headline() string {
 			parts = append(parts, fmt.Sprintf("%s in %d", name, n[v]))
 		}
 	}
-	return fmt.Sprintf("%s. Goodput: %s of %s.", c.sides(), strings.Join(parts, ", "), readable.Count(len(c.Rows), "row"))
+	return fmt.Sprintf("%s. %s: %s of %s.", c.sides(), title(c.Metrics[0]), strings.Join(parts, ", "), readable.Count(len(c.Rows), "row"))
 }
 
 // cautions say what a reader must know before using the figures.
@@ -151,8 +151,8 @@ func (c comparison) sections() (all []report.Section) {
 		all = append(all, report.Section{Title: "What else differs", Table: t})
 	}
 	all = append(all, report.Section{Title: "Summary", Table: c.summary()})
-	for i, m := range compare.Metrics {
-		all = append(all, report.Section{Title: strings.ToUpper(m.Name[:1]) + m.Name[1:], Table: c.metric(i), Fold: i > 0})
+	for i, m := range c.Metrics {
+		all = append(all, report.Section{Title: title(m), Table: c.metric(i), Fold: i > 0})
 	}
 	for _, only := range []struct {
 		side   string
@@ -169,7 +169,9 @@ func (c comparison) sections() (all []report.Section) {
 	return all
 }
 
-// counts returns how many rows have each verdict in one of compare.Metrics.
+func title(m compare.Metric) string { return strings.ToUpper(m.Name[:1]) + m.Name[1:] }
+
+// counts returns how many rows have each verdict in one of c.Metrics.
 func (c comparison) counts(metric int) map[compare.Verdict]int {
 	n := map[compare.Verdict]int{}
 	for _, row := range c.Rows {
@@ -183,7 +185,7 @@ func (c comparison) summary() report.Table {
 	for _, v := range verdicts {
 		t.Head = append(t.Head, report.Right(string(v)))
 	}
-	for i, m := range compare.Metrics {
+	for i, m := range c.Metrics {
 		n := c.counts(i)
 		line := []string{m.Name}
 		for _, v := range verdicts {
@@ -194,9 +196,9 @@ func (c comparison) summary() report.Table {
 	return t
 }
 
-// metric is the table of one of compare.Metrics.
+// metric is the table of one of c.Metrics.
 func (c comparison) metric(i int) report.Table {
-	m := compare.Metrics[i]
+	m := c.Metrics[i]
 	operator := " / "
 	if m.IsDifference() {
 		operator = " - "

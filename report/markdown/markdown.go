@@ -51,6 +51,9 @@ func sections(v *report.View, l *report.Link) []report.Section {
 		open.Notes = append([]string{fmt.Sprintf("Of each mode the row %s and the middle one: %d of %d rows.", which, len(shown), len(l.Rows))}, open.Notes...)
 	}
 	all := []report.Section{open, {Title: "All figures", Table: v.AllFigures(l.Rows), Fold: true, Rank: 1}}
+	if jobs := v.JobTable(l.Rows); len(jobs.Lines) > 0 {
+		all = slices.Insert(all, 1, report.Section{Title: "Jobs", Table: jobs, Fold: true, Rank: 1})
+	}
 	why := report.Bottlenecks(shown)
 	if slices.ContainsFunc(why.Lines, func(l report.Line) bool { return l.Cells[len(l.Cells)-1] != "" }) {
 		all = append(all, report.Section{Title: "What limited them, and the figures that show it", Table: why, Fold: true})
@@ -90,7 +93,7 @@ func standing(v *report.View, r *report.Row) float64 {
 	}
 	least := 2.0 // of a row without a comparison, which tells least
 	for _, f := range r.Figures {
-		if ratio, ok := f.Ratio(); ok && f.Judged() {
+		if ratio, ok := f.Standing(); ok && f.Judged() {
 			least = min(least, ratio)
 		}
 	}

@@ -68,10 +68,10 @@ func (c *curve) add(x xAxis, f *report.Figures, y float64, text string) {
 // triangle with white.
 const boundSymbol = "path://M0,-10L10,8L-10,8ZM0,-5L-6,5.5L6,5.5Z"
 
-// Quantiles and their lines.
+// Quantiles of requests and of jobs, and their lines.
 var (
-	quantileNames  = []string{"p50", "p95", "p99"}
-	quantileDashes = []string{"solid", "dashed", "dotted"}
+	requestQuantiles = []quantile{{Name: "p50", Dash: "solid"}, {Name: "p95", Dash: "dashed"}, {Name: "p99", Dash: "dotted"}}
+	jobTimes         = []quantile{{Name: "p50", Dash: "solid"}, {Name: "p90", Dash: "dashed"}, {Name: "p99", Dash: "dotted"}, {Name: "p100", Dash: "dotted"}}
 )
 
 // alt describes a chart of a mode's rows.
@@ -154,22 +154,39 @@ func goodputInterval(f *report.Figures) (low, high float64, ok bool) {
 	return max(0, low), high, ok
 }
 
-// quantilesChart is three quantiles of TTFB or duration.
-func quantilesChart(v *report.View, rows []*report.Row, what string, of func(*report.Figures) result.Quantiles) chart {
+// threeQuantiles are those of TTFB or duration.
+func threeQuantiles(of func(*report.Figures) result.Quantiles) func(*report.Figures) ([]*result.Quantile, bool) {
+	return func(f *report.Figures) ([]*result.Quantile, bool) {
+		q := of(f)
+		return []*result.Quantile{q.P50, q.P95, q.P99}, f.WarmupQuantiles
+	}
+}
+
+// jobQuantiles are those of job times.
+func jobQuantiles(f *report.Figures) ([]*result.Quantile, bool) {
+	if f.Jobs == nil {
+		return nil, false
+	}
+	return f.Jobs.Each(), f.Jobs.Warmup
+}
+
+// quantilesChart is some named quantiles of a time. of also tells whether they include the
+// warm-up.
+func quantilesChart(v *report.View, rows []*report.Row, what string, names []quantile, of func(*report.Figures) ([]*result.Quantile, bool)) chart {
 	x := newXAxis(rows)
 	var kinds []curve
-	for i, q := range quantileNames {
-		kinds = append(kinds, curve{suffix: q, dash: quantileDashes[i]})
+	for _, q := range names {
+		kinds = append(kinds, curve{suffix: q.Name, dash: q.Dash})
 	}
 	curves := curvesOf(v, kinds...)
 	for _, f := range report.All(rows) {
-		q := of(f)
-		for i, q := range []*result.Quantile{q.P50, q.P95, q.P99} {
+		quantiles, warmup := of(f)
+		for i, q := range quantiles {
 			if q == nil || q.Ms <= 0 { // a logarithmic axis has no zero
 				continue
 			}
 			c := &curves[len(kinds)*f.Index+i]
-			c.add(x, f, q.Ms, c.suffix+" "+report.Quantile(q, f.WarmupQuantiles))
+			c.add(x, f, q.Ms, c.suffix+" "+report.Quantile(q, warmup))
 			if p := &c.points[len(c.points)-1]; q.Bound {
 				p.Symbol, p.SymbolSize = boundSymbol, 11
 			}

@@ -40,6 +40,7 @@ type sample struct {
 	Facts    []string      `json:"facts"` // by label
 	TTFB     *distribution `json:"ttfb,omitempty"`
 	Duration *distribution `json:"duration,omitempty"`
+	JobTime  *distribution `json:"job,omitempty"`
 	Goodput  [][2]number   `json:"goodput,omitempty"` // seconds since the window's start, Mbit/s
 }
 
@@ -112,7 +113,7 @@ func explore(r *report.Row, pane int) explored {
 }
 
 func newSample(f *report.Figures) sample {
-	s := sample{TTFB: newDistribution(f.Detail.Pooled.TTFB), Duration: newDistribution(f.Detail.Pooled.Duration)}
+	s := sample{TTFB: newDistribution(f.Detail.Pooled.TTFB), Duration: newDistribution(f.Detail.Pooled.Duration), JobTime: newDistribution(f.Detail.Pooled.JobTime)}
 	for _, fact := range report.Facts {
 		s.Facts = append(s.Facts, fact.Text(f))
 	}

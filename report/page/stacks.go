@@ -110,6 +110,61 @@ func outcomes(run *result.Run) (all []segment) {
 	return all
 }
 
+// stageColours are given to the stages of a run in their order; download has that of
+// receiving.
+var stageColours = []string{"#7cc4ec", "#e69f00", "#cc79a7", "#2f9e77", "#0072b2", "#882255", "#f0c75e"}
+
+// outside is the time of jobs that is in no stage.
+const outside = "other"
+
+// stageSegments are the stages that the run has, and the time outside of them.
+func stageSegments(v *report.View) (all []segment) {
+	for _, f := range report.All(v.Rows) {
+		if f.Jobs == nil {
+			continue
+		}
+		for _, s := range f.Jobs.Stages {
+			if !slices.ContainsFunc(all, func(known segment) bool { return known.Name == s.Name }) {
+				all = append(all, segment{s.Name, stageColours[len(all)%len(stageColours)]})
+			}
+		}
+	}
+	return append(all, segment{outside, "#b9c0ca"})
+}
+
+// stagesChart is where the time of jobs went. Where stages overlap, their shares add up to more
+// than the time, and the bars are of that sum.
+func stagesChart(v *report.View, rows []*report.Row) chart {
+	segments := stageSegments(v)
+	var b bars
+	for _, f := range report.All(rows) {
+		if f.Jobs == nil {
+			continue
+		}
+		shares := map[string]float64{}
+		sum := f.Jobs.Other
+		for _, s := range f.Jobs.Stages {
+			shares[s.Name] = s.Share
+			sum += s.Share
+		}
+		var parts []part
+		for i, s := range segments {
+			share := shares[s.Name]
+			if i == len(segments)-1 {
+				share = f.Jobs.Other
+			}
+			p := part{share: share / max(1e-9, sum)}
+			if share > 0 {
+				p.text = readable.WholePercent(share) + " of the time"
+			}
+			parts = append(parts, p)
+		}
+		parts[len(parts)-1].end = report.Quantile(f.Jobs.Time.P50, false)
+		b.add(len(v.Targets), f, parts)
+	}
+	return b.chart(segments, rows, "Where the time of jobs went, by clients and target")
+}
+
 // outcomesChart is how the requests ended, as shares of all.
 func outcomesChart(v *report.View, rows []*report.Row) chart {
 	segments := outcomes(v.Run)

@@ -91,8 +91,8 @@ const explorer = (() => {
 	// Kaplan and Meier's curve is a staircase; where cut requests end it, an open
 	// mark says that it goes on unseen.
 	const distributions = () => {
-		at("explored-curves").hidden = !samples().some((s) => s?.ttfb || s?.duration);
-		for (const what of ["ttfb", "duration"]) {
+		at("explored-curves").hidden = !samples().some((s) => s?.ttfb || s?.duration || s?.job);
+		for (const what of ["ttfb", "duration", "job"]) {
 			const shown = samples().map((s) => s?.[what]);
 			nothing("plot-" + what, !shown.some(Boolean));
 			if (!shown.some(Boolean)) continue;
