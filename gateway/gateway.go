@@ -4,7 +4,6 @@
 //	byterange  the Range header
 //	store      piece files, and how they get into a socket
 //	wire       TCP connections
-//	limit      how much at once
 //	metrics    what Prometheus sees
 package gateway
 
@@ -20,7 +19,6 @@ import (
 	"time"
 
 	"piecebench/gateway/handler"
-	"piecebench/gateway/limit"
 	"piecebench/gateway/metrics"
 	"piecebench/gateway/store"
 	"piecebench/gateway/wire"
@@ -42,7 +40,7 @@ func New(config Config, log *slog.Logger) (*Gateway, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
 	}
-	files, err := limit.DivideFiles(config.MaxInFlight)
+	files, err := divideFiles(config.MaxInFlight)
 	if err != nil {
 		return nil, err
 	}
@@ -53,9 +51,9 @@ func New(config Config, log *slog.Logger) (*Gateway, error) {
 	g := &Gateway{config: config, log: log}
 	g.manifest.Store(m)
 
-	inFlight := limit.NewInFlight(files.InFlight)
+	inFlight := make(chan struct{}, files.inFlight)
 	g.metrics = metrics.New(metrics.Gauges{
-		InFlight:    func() float64 { return float64(inFlight.Now()) },
+		InFlight:    func() float64 { return float64(len(inFlight)) },
 		Connections: func() float64 { return float64(g.listener.Connections()) },
 		Pieces:      func() float64 { return float64(len(g.manifest.Load().Pieces)) },
 	})
@@ -88,12 +86,12 @@ func New(config Config, log *slog.Logger) (*Gateway, error) {
 		MaxHeaderBytes:    config.MaxHeader,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
-	if g.listener, err = wire.Listen(config.Listen, config.ProgressTimeout, files.Connections); err != nil {
+	if g.listener, err = wire.Listen(config.Listen, config.ProgressTimeout, files.connections); err != nil {
 		return nil, fmt.Errorf("listening on %s: %w", config.Listen, err)
 	}
-	if files.InFlight < config.MaxInFlight {
+	if files.inFlight < config.MaxInFlight {
 		log.Warn("the open-file limit allows fewer requests at a time than --max-in-flight: further ones get 429, unless you raise it (ulimit -n)",
-			"max_in_flight", config.MaxInFlight, "allowed", files.InFlight)
+			"max_in_flight", config.MaxInFlight, "allowed", files.inFlight)
 	}
 	return g, nil
 }

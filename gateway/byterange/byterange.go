@@ -5,7 +5,7 @@ package byterange
 import (
 	"errors"
 	"fmt"
-	"math"
+	"strconv"
 	"strings"
 )
 
@@ -94,16 +94,9 @@ func parseSpec(spec string, size int64) (Range, error) {
 
 // number reads the decimal digits at the start of s, and returns what follows.
 func number(s string) (n int64, rest string, err error) {
-	i := 0
-	for ; i < len(s) && s[i] >= '0' && s[i] <= '9'; i++ {
-		digit := int64(s[i] - '0')
-		if n > (math.MaxInt64-digit)/10 {
-			return 0, "", ErrUnsatisfiable
-		}
-		n = n*10 + digit
-	}
-	if i == 0 {
+	rest = strings.TrimLeft(s, "0123456789")
+	if n, err = strconv.ParseInt(s[:len(s)-len(rest)], 10, 64); err != nil {
 		return 0, "", ErrUnsatisfiable
 	}
-	return n, s[i:], nil
+	return n, rest, nil
 }

@@ -16,7 +16,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"piecebench/gateway/limit"
 	"piecebench/gateway/metrics"
 	"piecebench/gateway/store"
 	"piecebench/piece"
@@ -29,7 +28,9 @@ const piecePath = "/piece/"
 type Handler struct {
 	Manifest *atomic.Pointer[piece.Manifest] // may be replaced at any time
 	Store    store.Store
-	InFlight *limit.InFlight
+	// InFlight has room for the requests that are answered at a time. Further ones are
+	// refused: one that waits in a queue holds a connection and times out anyway.
+	InFlight chan struct{}
 	Metrics  *metrics.Metrics
 	// BodyTimeout is how long a request's body, which is not used, is read after
 	// the response.
@@ -139,11 +140,13 @@ func (e *exchange) serve(text string) error {
 	if !ok {
 		return e.refuse(http.StatusNotFound, "piece "+c.String()+" is not stored here")
 	}
-	if !e.InFlight.Acquire() {
+	select {
+	case e.InFlight <- struct{}{}:
+		defer func() { <-e.InFlight }()
+	default:
 		e.w.Header().Set("Retry-After", "1")
 		return e.refuse(http.StatusTooManyRequests, "too many requests at once: try again in a second")
 	}
-	defer e.InFlight.Release()
 	object, err := e.Store.Open(p)
 	if err != nil {
 		return e.broken(c, err)
