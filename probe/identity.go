@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
@@ -101,8 +100,7 @@ func checkBytes(s *session) outcome {
 	if s.target.main == nil || s.size > left {
 		return s.readTwice(left / 2)
 	}
-	response, _, cancel, err := s.open(s.client, question{url: s.target.url()}, longTimeouts*s.options.Timeout)
-	defer cancel()
+	response, _, err := s.open(s.client, question{url: s.target.url()}, longTimeouts*s.options.Timeout)
 	if err != nil {
 		return says(Fail, "the whole piece: %s", s.failure(err))
 	}
@@ -136,18 +134,16 @@ func (s *session) readTwice(most int64) outcome {
 		return says(Skip, "not checked: the piece is beyond --max-bytes, and there are no ranges")
 	}
 	from := rand.Int64N(s.size - n + 1)
-	spec := fmt.Sprintf("bytes=%d-%d", from, from+n-1)
+	spec := spanOf(from, from+n-1)
 	var sums [2][sha256.Size]byte
 	for i := range sums {
-		response, _, cancel, err := s.open(s.client, question{url: s.target.url(), header: map[string]string{"Range": spec}}, longTimeouts/2*s.options.Timeout)
+		response, _, err := s.open(s.client, s.span(from, from+n-1), longTimeouts/2*s.options.Timeout)
 		if err != nil {
-			cancel()
 			return says(Fail, "%s: %s", spec, s.failure(err))
 		}
 		hash := sha256.New()
 		got, err := io.Copy(hash, io.LimitReader(response.Body, n+1))
 		response.Body.Close()
-		cancel()
 		switch {
 		case err != nil:
 			return says(Fail, "%s: status %d, %d bytes, then %s", spec, response.StatusCode, got, s.failure(err))

@@ -50,7 +50,7 @@ func (s *session) crowd(n int) (bad []string) {
 		from := (s.size - length) / int64(n) * i
 		all.Go(func() {
 			<-start
-			a := s.once(s.fresh, question{url: s.target.url(), header: map[string]string{"Range": fmt.Sprintf("bytes=%d-%d", from, from+length-1)}})
+			a := s.once(s.fresh, s.span(from, from+length-1))
 			if a.status == http.StatusPartialContent && a.err == nil {
 				return
 			}

@@ -144,7 +144,7 @@ func checkBeyond(s *session) outcome {
 
 func checkGzip(s *session) outcome {
 	to := int64(len(s.first.body)) - 1
-	a := s.piece("Accept-Encoding", "gzip", "Range", fmt.Sprintf("bytes=0-%d", to))
+	a := s.piece("Accept-Encoding", "gzip", "Range", spanOf(0, to))
 	if encoding := a.header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
 		return says(Fail, "a range comes with Content-Encoding: %s", a.shownHeader("Content-Encoding"))
 	}

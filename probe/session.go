@@ -123,20 +123,17 @@ type answer struct {
 	times  *times
 }
 
-// open sends a request. The caller cancels it after having read the body.
-func (s *session) open(c *http.Client, q question, timeout time.Duration) (*http.Response, *times, context.CancelFunc, error) {
+// open sends a request. The caller closes the body.
+func (s *session) open(c *http.Client, q question, timeout time.Duration) (*http.Response, *times, error) {
 	if s.requests.Add(1) > MaxRequests {
-		return nil, nil, func() {}, errSpent
+		return nil, nil, errSpent
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, timeout)
 	t := &times{}
-	method := q.method
-	if method == "" {
-		method = http.MethodGet
-	}
-	r, err := http.NewRequestWithContext(t.trace(ctx), method, q.url, nil)
+	r, err := http.NewRequestWithContext(t.trace(ctx), cmp.Or(q.method, http.MethodGet), q.url, nil)
 	if err != nil {
-		return nil, nil, cancel, err
+		cancel()
+		return nil, nil, err
 	}
 	r.Header.Set("User-Agent", "piecebench-probe/"+version.Number)
 	r.Header.Set("Accept", "*/*")
@@ -151,19 +148,18 @@ func (s *session) open(c *http.Client, q question, timeout time.Duration) (*http
 	t.started = time.Now()
 	response, err := c.Do(r)
 	if err != nil {
-		return nil, t, cancel, err
+		cancel()
+		return nil, t, err
 	}
-	response.Body = struct {
-		io.Reader
-		io.Closer
-	}{&counted{response.Body, s}, response.Body}
-	return response, t, cancel, nil
+	response.Body = &counted{response.Body, s, cancel}
+	return response, t, nil
 }
 
-// counted reads no more than the session may.
+// counted is a body of which no more is read than the session may.
 type counted struct {
-	body io.Reader
-	s    *session
+	io.ReadCloser
+	s      *session
+	cancel context.CancelFunc // of the request
 }
 
 func (c *counted) Read(p []byte) (int, error) {
@@ -171,24 +167,25 @@ func (c *counted) Read(p []byte) (int, error) {
 	if left <= 0 {
 		return 0, errSpent
 	}
-	n, err := c.body.Read(p[:min(int64(len(p)), left)])
+	n, err := c.ReadCloser.Read(p[:min(int64(len(p)), left)])
 	c.s.bytes.Add(int64(n))
 	return n, err
 }
 
+func (c *counted) Close() error {
+	defer c.cancel()
+	return c.ReadCloser.Close()
+}
+
 // once asks once.
 func (s *session) once(c *http.Client, q question) (a answer) {
-	response, t, cancel, err := s.open(c, q, s.options.Timeout)
-	defer cancel()
+	response, t, err := s.open(c, q, s.options.Timeout)
 	if err != nil {
 		return answer{err: err, length: -1}
 	}
 	defer response.Body.Close()
 	a = answer{status: response.StatusCode, header: response.Header, length: response.ContentLength, proto: response.Proto, from: response.Request.URL, times: t}
-	limit := q.limit
-	if limit == 0 {
-		limit = chunk
-	}
+	limit := cmp.Or(q.limit, chunk)
 	a.body, a.err = io.ReadAll(io.LimitReader(response.Body, limit+1))
 	if int64(len(a.body)) > limit {
 		a.body, a.more = a.body[:limit], true
@@ -205,10 +202,8 @@ func (s *session) ask(q question) answer {
 		}
 		s.delayed++
 		pause := time.Second
-		if seconds, err := strconv.Atoi(a.header.Get("Retry-After")); err == nil && seconds > 0 && seconds < int(maxPause/time.Second) {
-			pause = time.Duration(seconds) * time.Second
-		} else if err == nil && seconds > 0 {
-			pause = maxPause
+		if seconds, err := strconv.Atoi(a.header.Get("Retry-After")); err == nil && seconds > 0 {
+			pause = time.Duration(min(seconds, int(maxPause/time.Second))) * time.Second
 		}
 		select {
 		case <-s.ctx.Done():
@@ -231,6 +226,13 @@ func (s *session) piece(headers ...string) answer {
 	return s.ask(q)
 }
 
+// span is the question for bytes of the piece, the last one included.
+func (s *session) span(from, to int64) question {
+	return question{url: s.target.url(), header: map[string]string{"Range": spanOf(from, to)}}
+}
+
+func spanOf(from, to int64) string { return fmt.Sprintf("bytes=%d-%d", from, to) }
+
 // learn asks what most checks need. Its error says that nobody answers.
 func (s *session) learn() error {
 	if err := s.examineCertificate(); err != nil {
@@ -240,7 +242,7 @@ func (s *session) learn() error {
 		return nil
 	}
 	s.head = s.ask(question{method: http.MethodHead, url: s.target.url()})
-	s.first = s.piece("Range", fmt.Sprintf("bytes=0-%d", chunk-1))
+	s.first = s.ask(s.span(0, chunk-1))
 	if s.head.status == 0 && s.first.status == 0 {
 		if s.ctx.Err() == context.Canceled {
 			return errors.New("interrupted: nothing is concluded")

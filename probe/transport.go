@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -77,7 +78,7 @@ func ttfb(cold bool) func(*session) outcome {
 			client = s.fresh
 		}
 		for range timings {
-			a := s.once(client, question{url: s.target.url(), header: map[string]string{"Range": fmt.Sprintf("bytes=0-%d", chunk-1)}})
+			a := s.once(client, s.span(0, chunk-1))
 			if a.status == 0 || a.status >= 400 || a.err != nil {
 				return says(Warn, "%s", s.brief(a))
 			}
@@ -169,17 +170,13 @@ func (s *session) examineCertificate() error {
 	if err != nil {
 		return err
 	}
-	port := u.Port()
-	if port == "" {
-		port = "443"
-	}
 	ctx, cancel := context.WithTimeout(s.ctx, s.options.Timeout)
 	defer cancel()
 	s.requests.Add(1)
 	// Verified below: a bad certificate is a finding, and what else there is to find
 	// is looked for unless it would expose credentials.
 	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, ServerName: u.Hostname()}}
-	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
+	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "443")))
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,8 @@ import (
 	"io/fs"
 	"path/filepath"
 	"runtime"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"piecebench/bench/result"
 	"piecebench/records"
@@ -34,20 +35,12 @@ type Repetitions struct {
 // bytes while its group is read.
 func Read(dir string, groups [][]result.Cell) []Repetitions {
 	all := make([]Repetitions, len(groups))
-	next := make(chan int)
-	var wg sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		wg.Go(func() {
-			for i := range next {
-				all[i] = readGroup(dir, groups[i])
-			}
-		})
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i, cells := range groups {
+		g.Go(func() error { all[i] = readGroup(dir, cells); return nil })
 	}
-	for i := range groups {
-		next <- i
-	}
-	close(next)
-	wg.Wait()
+	_ = g.Wait() // what cannot be read is counted
 	return all
 }
 

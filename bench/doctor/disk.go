@@ -6,11 +6,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
 
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
 	"piecebench/host"
@@ -88,24 +88,22 @@ func readSpeed(path string) (float64, error) {
 		return 0, fmt.Errorf("%s is too small to measure a disk with", path)
 	}
 	var total atomic.Int64
-	var failed [readers]error
-	var all sync.WaitGroup
+	var all errgroup.Group
 	start := time.Now()
 	for i := range readers {
-		all.Go(func() {
+		all.Go(func() error {
 			buffer := aligned(readSize)
 			for at := int64(i) * share; at < int64(i+1)*share && time.Since(start) < readTime; at += readSize {
 				n, err := f.ReadAt(buffer, at)
 				total.Add(int64(n))
 				if err != nil && err != io.EOF {
-					failed[i] = err
-					return
+					return err
 				}
 			}
+			return nil
 		})
 	}
-	all.Wait()
-	if err := errors.Join(failed[:]...); err != nil {
+	if err := all.Wait(); err != nil {
 		return 0, err
 	}
 	return float64(total.Load()) / time.Since(start).Seconds(), nil
