@@ -88,8 +88,8 @@ func selector(run *result.Run, c result.Cell, more ...string) string {
 }
 
 func TestASweepIsInPrometheus(t *testing.T) {
-	s := labtest.RunSweep(t)
-	run, err := result.Load(s.Dir)
+	dir, prometheus := runSweep(t)
+	run, err := result.Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestASweepIsInPrometheus(t *testing.T) {
 				"window_start_timestamp_seconds" + selector(run, c):     float64(c.WindowStart.UnixNano()) / 1e9,
 				"window_end_timestamp_seconds" + selector(run, c):       float64(c.WindowEnd().UnixNano()) / 1e9,
 			} {
-				result := query(t, s.Prometheus, "piecebench_cell_"+series+"[1h]")
+				result := query(t, prometheus, "piecebench_cell_"+series+"[1h]")
 				if len(result) != 1 || len(result[0].Values) != 1 {
 					t.Errorf("%s: %v, want one series with one value", series, result)
 					continue
@@ -131,20 +131,20 @@ func TestASweepIsInPrometheus(t *testing.T) {
 	t.Run("the run and its links", func(t *testing.T) {
 		for _, c := range run.Calibrations {
 			of := fmt.Sprintf(`{run="%s",link="%s"}[1h])`, run.ID, c.Link)
-			if got := only(t, s.Prometheus, "last_over_time(piecebench_link_ceiling_bits_per_second"+of); got != float64(c.CeilingBits) {
+			if got := only(t, prometheus, "last_over_time(piecebench_link_ceiling_bits_per_second"+of); got != float64(c.CeilingBits) {
 				t.Errorf("ceiling %v, want %v", got, c.CeilingBits)
 			}
-			if got := only(t, s.Prometheus, "last_over_time(piecebench_link_rtt_seconds"+of); got != c.IdleRTTMs/1000 {
+			if got := only(t, prometheus, "last_over_time(piecebench_link_rtt_seconds"+of); got != c.IdleRTTMs/1000 {
 				t.Errorf("RTT %v s, want %v ms", got, c.IdleRTTMs)
 			}
-			only(t, s.Prometheus, fmt.Sprintf(`last_over_time(piecebench_run_info{run="%s",backend="%s"}[1h])`, run.ID, c.Backend))
+			only(t, prometheus, fmt.Sprintf(`last_over_time(piecebench_run_info{run="%s",backend="%s"}[1h])`, run.ID, c.Backend))
 		}
 	})
 	t.Run("k6 counts every request that ended, and every byte", func(t *testing.T) {
 		for _, c := range run.Cells {
 			ended, bytes := 0, int64(0)
 			ttfb := []float64{}
-			rows, err := records.Open(filepath.Join(s.Dir, c.Records))
+			rows, err := records.Open(filepath.Join(dir, c.Records))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -158,11 +158,11 @@ func TestASweepIsInPrometheus(t *testing.T) {
 					ttfb = append(ttfb, float64(row.TTFBNs)/1e9)
 				}
 			}
-			if got := only(t, s.Prometheus, "sum(max_over_time(k6_http_reqs_total"+selector(run, c)+"[1h]))"); got != float64(ended) {
+			if got := only(t, prometheus, "sum(max_over_time(k6_http_reqs_total"+selector(run, c)+"[1h]))"); got != float64(ended) {
 				t.Errorf("cell %d: k6_http_reqs_total %v, want %d", c.ID, got, ended)
 			}
 			// k6 counts the responses' heads, too.
-			if got := only(t, s.Prometheus, "sum(max_over_time(k6_data_received_total"+selector(run, c)+"[1h]))"); got < float64(bytes) || got > 1.01*float64(bytes)+1e5 {
+			if got := only(t, prometheus, "sum(max_over_time(k6_data_received_total"+selector(run, c)+"[1h]))"); got < float64(bytes) || got > 1.01*float64(bytes)+1e5 {
 				t.Errorf("cell %d: k6_data_received_total %v, want a little more than %d", c.ID, got, bytes)
 			}
 			// A bucket is 10 % wide at most. Debian's Prometheus has no last_over_time of
@@ -170,7 +170,7 @@ func TestASweepIsInPrometheus(t *testing.T) {
 			// last instant at which the series is alive shows all of it.
 			got := math.NaN()
 			for at := c.WindowEnd().Add(10 * time.Second); math.IsNaN(got) && at.After(c.WindowStart); at = at.Add(-100 * time.Millisecond) {
-				for _, found := range query(t, s.Prometheus, fmt.Sprintf("histogram_quantile(0.5, sum(k6_http_req_waiting_seconds%s @ %d.%03d))", selector(run, c), at.Unix(), at.UnixMilli()%1000)) {
+				for _, found := range query(t, prometheus, fmt.Sprintf("histogram_quantile(0.5, sum(k6_http_req_waiting_seconds%s @ %d.%03d))", selector(run, c), at.Unix(), at.UnixMilli()%1000)) {
 					got = found.Value[1]
 				}
 			}
@@ -180,26 +180,26 @@ func TestASweepIsInPrometheus(t *testing.T) {
 		}
 	})
 	t.Run("every query of the dashboards returns data", func(t *testing.T) {
-		if err := dashboards.Check(t.Context(), s.Prometheus, s.Run); err != nil {
+		if err := dashboards.Check(t.Context(), prometheus, run.ID); err != nil {
 			t.Error(err)
 		}
-		if err := dashboards.Check(t.Context(), s.Prometheus, "another"); err == nil || !strings.Contains(err.Error(), "no finished cell of run another") {
+		if err := dashboards.Check(t.Context(), prometheus, "another"); err == nil || !strings.Contains(err.Error(), "no finished cell of run another") {
 			t.Errorf("the check of a run that Prometheus does not have says %v", err)
 		}
 	})
 	t.Run("nothing of k6's looks alive after its cell", func(t *testing.T) {
-		if left := query(t, s.Prometheus, `{__name__=~"k6_.*"}`); len(left) != 0 {
+		if left := query(t, prometheus, `{__name__=~"k6_.*"}`); len(left) != 0 {
 			t.Errorf("%d series without an end, such as %v", len(left), left[0].Metric)
 		}
 	})
 	t.Run("labels are bounded", func(t *testing.T) {
-		got := api[[]string](t, s.Prometheus, "/api/v1/labels", url.Values{"match[]": {`{__name__=~"k6_.*"}`}})
+		got := api[[]string](t, prometheus, "/api/v1/labels", url.Values{"match[]": {`{__name__=~"k6_.*"}`}})
 		want := []string{"__name__", "concurrency", "expected_response", "link", "mode", "outcome", "repetition", "run", "status", "target", "testid"}
 		if !slices.Equal(got, want) {
 			t.Errorf("labels of k6's series %v, want %v", got, want)
 		}
 		// Every request was answered with the one right status.
-		series := api[[]map[string]string](t, s.Prometheus, "/api/v1/series", url.Values{"match[]": {"k6_http_req_duration_seconds"}})
+		series := api[[]map[string]string](t, prometheus, "/api/v1/series", url.Values{"match[]": {"k6_http_req_duration_seconds"}})
 		if len(series) != len(run.Cells) {
 			t.Errorf("%d series of k6_http_req_duration_seconds for %d cells: %v", len(series), len(run.Cells), series)
 		}

@@ -8,51 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"piecebench/internal/testneeds"
 	"piecebench/lab"
 )
-
-// Sweep is a short sweep that has run in a lab of its own, whose Prometheus
-// still runs and has all of it: raw and gateway over one link, with 1MiB ranges
-// and full pieces, for 1 and 4 clients.
-type Sweep struct {
-	Dir        string // the run's folder
-	Run        string // the run's id
-	Prometheus string // base URL on this host
-}
-
-// RunSweep runs the sweep. The lab goes when the test ends. Without root or
-// Prometheus the test is skipped.
-func RunSweep(t *testing.T) Sweep {
-	t.Helper()
-	testneeds.Root(t)
-	testneeds.Program(t, "prometheus")
-	root := Install(t, "piece-gateway", "netem-agent", "piecebench", "k6")
-	cfg := Config(t, root)
-	cfg.Prometheus.Port = FreePort(t)
-	l := New(t, "sweep")
-	if err := l.Up(cfg, t.Output()); err != nil {
-		t.Fatal(err)
-	}
-	state, err := l.State()
-	if err != nil || !state.PrometheusRuns {
-		t.Fatalf("the lab's Prometheus does not run: %+v, %v", state, err)
-	}
-	s := Sweep{Prometheus: state.PrometheusURL}
-	var out []byte
-	Patiently(t, func(attempt int) string {
-		s.Run = fmt.Sprintf("sweep-%d", attempt)
-		s.Dir = filepath.Join(t.TempDir(), s.Run)
-		run := l.Command(filepath.Join(cfg.Bin, "piecebench"), "run", "--manifest", filepath.Join(cfg.Data, "pieces.json"), "--out", s.Dir,
-			"--links", "200mbit/20ms", "--modes", "1MiB,full", "--concurrency", "1,4", "--duration", "3s", "--warmup", "1s")
-		out, err = run.CombinedOutput()
-		return string(out)
-	})
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return s
-}
 
 // Patiently calls sweep, which runs one and returns what it said, until its link
 // is not refused, at most four times. A machine that other work keeps busy falls
