@@ -8,7 +8,10 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
+
+	"piecebench/internal/headerfile"
 )
 
 // Options are what to probe, and how much of it.
@@ -21,6 +24,7 @@ type Options struct {
 	MaxBytes int64         // of bodies, in all
 	Timeout  time.Duration // for each request; for a whole piece, several times as long
 	Insecure bool          // accept any certificate
+	Header   http.Header   // of every request to this server, and of none to another
 
 	roots *x509.CertPool // of tests
 }
@@ -103,6 +107,9 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	}
 	if o.MaxBytes < minBytes || o.Timeout <= 0 {
 		return Report{}, fmt.Errorf("the bound on bytes must be at least %d, and the timeout above zero", minBytes)
+	}
+	if err := headerfile.CheckURL(o.Header, o.URL); err != nil {
+		return Report{}, err
 	}
 	limited, cancel := context.WithTimeout(ctx, wholeTimeouts*o.Timeout)
 	defer cancel()

@@ -99,6 +99,9 @@ func (s *session) redirect(to *http.Request, via []*http.Request) error {
 	to.Header.Del("Referer") // has the query
 	if to.URL.Scheme != via[0].URL.Scheme || to.URL.Host != via[0].URL.Host {
 		to.Header.Del("Authorization")
+		for name := range s.options.Header {
+			to.Header.Del(name)
+		}
 	}
 	return nil
 }
@@ -141,6 +144,9 @@ func (s *session) open(c *http.Client, q question, timeout time.Duration) (*http
 	if s.target.user != nil {
 		password, _ := s.target.user.Password()
 		r.SetBasicAuth(s.target.user.Username(), password)
+	}
+	for name, values := range s.options.Header {
+		r.Header[name] = values
 	}
 	for name, value := range q.header {
 		r.Header.Set(name, value)

@@ -192,7 +192,7 @@ func (s *session) examineCertificate() error {
 	}
 	_, s.certificate.problem = chain[0].Verify(x509.VerifyOptions{DNSName: u.Hostname(), Roots: s.options.roots, Intermediates: between})
 	bad := s.certificate.problem != nil
-	s.distrusted = bad && s.target.secret() && !s.options.Insecure
+	s.distrusted = bad && (s.target.secret() || s.options.Header != nil) && !s.options.Insecure
 	s.connect(bad || s.options.Insecure)
 	return nil
 }

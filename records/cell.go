@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -33,6 +34,9 @@ type Cell struct {
 	ObjectURL  string            `json:"object_url"` // of an object that is not a piece, {object} in place of its name; empty: the server has none
 	JobsPath   string            `json:"jobs"`       // Parquet file to write; empty: none
 	Scratch    string            `json:"scratch"`    // folder that a script's stages may write to; empty: none
+	// Headers are added to every request to the URL's server, and to none to another.
+	Headers  http.Header `json:"headers"`
+	Insecure bool        `json:"insecure"` // accept any certificate
 	// Tags go on every metric of k6.
 	Tags map[string]string `json:"tags"`
 }

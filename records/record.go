@@ -26,8 +26,8 @@ const Failed Outcome = "failed"
 var Outcomes = []Outcome{OK, Cut, Connect, Reset, Timeout, Stalled, Status, Range, Short, Corrupt}
 
 // Request is one request. Times are nanoseconds; a phase that did not happen is
-// 0. Of a redirected request, connecting, TLS, TTFB, Status, HTTP and Reused are
-// those of its last hop, also where that has failed.
+// 0. Of a redirected request, connecting, TLSNs, TLS, TTFB, Status, HTTP and
+// Reused are those of its last hop, also where that has failed.
 type Request struct {
 	StartUnixNs int64   `parquet:"start_unix_ns"` // request start, wall clock (includes waiting for a connection)
 	ConnectNs   int64   `parquet:"connect_ns"`    // DNS and TCP connect
@@ -53,6 +53,7 @@ type Request struct {
 	VerifiedBytes int64  `parquet:"verified_bytes"`
 	Job           int64  `parquet:"job"`         // number of the job that the request belongs to; 0: none
 	Object        string `parquet:"object,dict"` // name of the object, where no piece was asked for
+	TLS           string `parquet:"tls,dict"`    // version of TLS, such as TLS 1.3; empty without, and without a connection
 }
 
 // Keys of the Parquet file's key-value metadata: the measured window, as

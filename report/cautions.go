@@ -17,17 +17,20 @@ func (v *View) Cautions() []Caution {
 	return slices.Concat(v.ofRun(), v.ofLinks(), v.ofCells())
 }
 
-func (v *View) ofRun() []Caution {
+func (v *View) ofRun() (all []Caution) {
 	run := v.Run
 	if run.Capacity != nil && run.Finished == nil {
 		return []Caution{{"incomplete", fmt.Sprintf("The search has not ended. Continue it with: make capacity SLO=%s RESUME=results/%s", run.Capacity.File, run.ID)}}
 	}
 	if n := len(run.Cells); n < run.Planned {
-		return []Caution{{"incomplete", fmt.Sprintf("%d of %s are here. Run only what is missing with: make bench RESUME=results/%s", n, count(run.Planned, "planned cell"), run.ID)}}
+		all = append(all, Caution{"incomplete", fmt.Sprintf("%d of %s are here. Run only what is missing with: make bench RESUME=results/%s", n, count(run.Planned, "planned cell"), run.ID)})
 	} else if run.Finished == nil {
-		return []Caution{{"incomplete", "All cells are here, but the run did not end normally."}}
+		all = append(all, Caution{"incomplete", "All cells are here, but the run did not end normally."})
 	}
-	return nil
+	if run.Settings["INSECURE"] != "" {
+		all = append(all, Caution{"insecure", "Certificates were not checked (INSECURE=yes): another server than the one that was meant may have answered. Give the authority’s certificate in SSL_CERT_FILE instead."})
+	}
+	return all
 }
 
 func (v *View) ofLinks() (all []Caution) {

@@ -27,6 +27,7 @@ func (s Setup) environment(c plan.Cell, to files) []string {
 		Requests: v.Requests, Warmup: v.Warmup, Duration: v.Duration,
 		Verify: v.Verify, Fresh: v.Connections == "fresh", Seed: v.Dataset.Seed, Stall: stallLimit,
 		RecordsPath: to.path(to.requests), Progress: to.logs + progressLog,
+		Headers: c.Target.Header, Insecure: v.Insecure,
 		Mode: c.Mode.Name, Parameters: v.Parameters, ObjectURL: c.Target.ObjectURL, JobsPath: to.path(to.jobs), Scratch: to.scratch,
 		Tags: map[string]string{
 			"run": s.RunID, "target": c.Target.Name, "link": c.Link.String(), "mode": c.Mode.Name,

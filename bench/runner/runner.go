@@ -101,7 +101,7 @@ func Run(ctx context.Context, s settings.Settings, o Options) error {
 		return fmt.Errorf("LINKS=%s: no link agent here to set a link with: use make bench, or --links none", s.Text["LINKS"])
 	}
 	for _, t := range s.Targets {
-		if err := checkAnswers(ctx, t, manifest.Pieces[0]); err != nil {
+		if err := checkAnswers(ctx, t, manifest.Pieces[0], s.Insecure); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"maps"
 	"net"
@@ -59,7 +60,7 @@ const answerTimeout = 10 * time.Second
 // checkAnswers asks a target for the first byte of the first piece, as clients
 // will, and refuses one that does not answer as a piece server. Of one that has only
 // objects nothing is known that it could be asked for.
-func checkAnswers(ctx context.Context, target settings.Target, p piece.Piece) error {
+func checkAnswers(ctx context.Context, target settings.Target, p piece.Piece, insecure bool) error {
 	if target.URL == "" {
 		return nil
 	}
@@ -74,6 +75,7 @@ func checkAnswers(ctx context.Context, target settings.Target, p piece.Piece) er
 	}
 	c := httpget.New(httpget.Config{
 		Dial: new(net.Dialer).DialContext, UserAgent: "piecebench",
+		TLS: &tls.Config{InsecureSkipVerify: insecure}, Header: target.Header,
 		Fresh:        true, // or the connection stays, idle, among those of the cells
 		MaxRedirects: maxRedirects, Timeout: answerTimeout,
 	})
@@ -85,7 +87,7 @@ func checkAnswers(ctx context.Context, target settings.Target, p piece.Piece) er
 	case r.Outcome == records.Cut:
 		return fmt.Errorf("%w while target %s was asked for a byte", ErrInterrupted, target.Name)
 	case r.Status == http.StatusUnauthorized || r.Status == http.StatusForbidden:
-		return fmt.Errorf("target %s at %s: %s: does it want a user and password? Name them in the URL, http://user:password@host/..., in the environment variable TARGETS", target.Name, shown, r.Error)
+		return fmt.Errorf("target %s at %s: %s: does it want a user and password? Name them in the URL, http://user:password@host/..., in the environment variable TARGETS, or a file of headers in HEADERS", target.Name, shown, r.Error)
 	case r.Outcome == records.Range:
 		return fmt.Errorf("target %s at %s, asked for one byte of a piece with %d: %s: another dataset, or no ranges?", target.Name, shown, size, r.Error)
 	case r.Status != 0:

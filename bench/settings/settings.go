@@ -32,6 +32,7 @@ type Settings struct {
 	Links       []link.Spec       // links, in the order they are swept
 	Modes       []workload.Mode   // what a unit of work asks for
 	Targets     []Target          // what is measured
+	Insecure    bool              // certificates are not checked
 	Duration    time.Duration     // the measured window of a cell, or the most it may last
 	Warmup      time.Duration     // what runs before the window
 	Requests    int               // that each client makes; 0: as many as fit into the window
@@ -60,7 +61,7 @@ type variable struct {
 // set checks text and puts it into s.
 func (v variable) set(s *Settings, text string) error {
 	if err := v.parse(s, text); err != nil {
-		if v.name == TargetsVariable && strings.ContainsAny(text, "@?") {
+		if v.name == headersVariable || v.name == TargetsVariable && strings.ContainsAny(text, "@?") {
 			text = plain.Hidden
 		}
 		return fmt.Errorf("%s=%s: %w", v.name, text, err)
@@ -193,7 +194,7 @@ func FromText(given map[string]string) (Settings, error) {
 		s.Text[v.name] = text
 	}
 	s.Text[workloadVariable] = workload.Of(s.Workload).Name // the path of a script may name a user
-	s.Text[TargetsVariable] = targetsText(s.Targets)
+	s.Text[TargetsVariable], s.Text[headersVariable] = targetsText(s.Targets), headersText(s.Targets)
 	return s, s.checkTogether()
 }
 

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"fmt"
+	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -24,6 +25,8 @@ type Target struct {
 	// both only once the lab is known. They may hold secrets: what is shown or kept of
 	// them is plain.URL.
 	URL, ObjectURL string
+	// Header is what its requests have beside the usual. It is secret.
+	Header http.Header
 }
 
 // InLab tells that a target was named without a URL: it is a server of the lab.

@@ -30,6 +30,8 @@ var variables = slices.Concat(workloadVariables(), []variable{
 		}},
 	{TargetsVariable, "raw,gateway", "servers of the lab (" + strings.Join(servers.Targets(), ", ") + "), and/or name=http://host/piece/{piece}, or {piece_v2} for CIDs v2; of a workload with objects, name=http://host/object/{object}",
 		value(func(s *Settings) *[]Target { return &s.Targets }, parseTargets)},
+	{headersVariable, "", "files of headers for targets of your own, one Name: value a line: @file for all, or name=@file", parseHeaders},
+	{"INSECURE", "", "yes accepts any certificate", value(func(s *Settings) *bool { return &s.Insecure }, parseInsecure)},
 	{"DURATION", "10s", "the measured window of a cell; where REQUESTS is a number, the longest that it may last",
 		value(func(s *Settings) *time.Duration { return &s.Duration }, durationFrom(time.Second, 24*time.Hour))},
 	{"WARMUP", "2s", "what runs before the window", value(func(s *Settings) *time.Duration { return &s.Warmup }, durationFrom(0, time.Hour))},

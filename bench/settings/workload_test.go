@@ -78,7 +78,7 @@ func TestAScriptOfOnesOwnIsHandedOnWithItsParametersAndRecordedWithoutItsPath(t 
 	if diff := cmp.Diff(map[string]string{"a": "1", "b": "x=y"}, want.Parameters); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]Target{{"mine", "http://h/{piece}", "http://h/o/{object}"}}, want.Targets); diff != "" {
+	if diff := cmp.Diff([]Target{{Name: "mine", URL: "http://h/{piece}", ObjectURL: "http://h/o/{object}"}}, want.Targets); diff != "" {
 		t.Error(diff)
 	}
 	if got := want.Text["TARGETS"]; got != "mine=http://h/{piece},mine=http://h/o/{object}" {

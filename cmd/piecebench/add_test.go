@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/pem"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -36,6 +37,15 @@ type provider struct {
 
 func newProvider(t *testing.T, size int) *provider {
 	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newProviderOn(t, listener, size)
+}
+
+func newProviderOn(t *testing.T, listener net.Listener, size int) *provider {
+	t.Helper()
 	p := &provider{bytes: make([]byte, size), goOn: make(chan struct{})}
 	rand.NewChaCha8([32]byte{9}).Read(p.bytes)
 	c, err := commp.Sum(bytes.NewReader(p.bytes))
@@ -44,7 +54,8 @@ func newProvider(t *testing.T, size int) *provider {
 	}
 	p.cid = c
 	p.Server = httptest.NewUnstartedServer(http.HandlerFunc(p.serve))
-	p.Config.ErrorLog = nil
+	p.Listener.Close()
+	p.Listener = listener
 	p.StartTLS()
 	t.Cleanup(p.Close)
 	dir := t.TempDir()

@@ -14,7 +14,7 @@ import (
 
 func probeCommand() *cobra.Command {
 	var o probe.Options
-	var maxBytes string
+	var maxBytes, header string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "probe URL [CID]",
@@ -23,8 +23,9 @@ func probeCommand() *cobra.Command {
 and to the checkers that measure storage providers. The probe only reads.
 
 URL is http(s)://host/piece/{piece}, where {piece} stands for the piece CID v1, or the URL of
-one piece. CID is of a piece that the server has, v1 or v2. A user and password in URL are
-sent as a header. They and the values of a query appear in no output.
+one piece; {piece_v2} stands for the v2. CID is of a piece that the server has, v1 or v2. A
+user and password in URL are sent as a header. They, the values of a query and the headers
+of --header appear in no output.
 
   pass  as it should be
   warn  some clients stumble over it
@@ -37,7 +38,7 @@ Bad input, or a server that does not answer: exit code 2.`,
 	}
 	cmd.Flags().StringVar(&maxBytes, "max-bytes", "64MiB", "how much to read at most")
 	cmd.Flags().DurationVar(&o.Timeout, "timeout", 10*time.Second, "how long to wait for each answer")
-	cmd.Flags().BoolVar(&o.Insecure, "insecure", false, "accept any certificate")
+	addServerFlags(cmd, &header, &o.Insecure)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		o.URL = args[0]
@@ -46,6 +47,9 @@ Bad input, or a server that does not answer: exit code 2.`,
 		}
 		if o.MaxBytes, err = bytesize.Parse(maxBytes); err != nil {
 			return fmt.Errorf("--max-bytes: %w", err)
+		}
+		if o.Header, err = readHeader(header); err != nil {
+			return err
 		}
 		ctx, stop := ending.Context(cmd.Context())
 		defer stop()

@@ -2,6 +2,7 @@ package retrieval
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -122,7 +123,8 @@ func (c *client) join(scenario *lib.ScenarioState) error {
 	c.config = httpget.Config{
 		Dial:         state.Dialer.DialContext,
 		Unwrap:       unwrap,
-		TLS:          state.TLSConfig,
+		TLS:          withTLS(state.TLSConfig, o.Insecure),
+		Header:       o.Headers,
 		UserAgent:    state.Options.UserAgent.String,
 		Fresh:        o.Fresh || state.Options.NoConnectionReuse.Bool,
 		MaxRedirects: int(state.Options.MaxRedirects.Int64),
@@ -138,6 +140,19 @@ func (c *client) join(scenario *lib.ScenarioState) error {
 	c.number = state.VUIDGlobal
 	c.sequence = c.cell.join(c, c.number)
 	return nil
+}
+
+// withTLS returns k6's configuration of TLS, which may be nil, and that of the cell in one.
+func withTLS(config *tls.Config, insecure bool) *tls.Config {
+	if !insecure {
+		return config
+	}
+	if config == nil {
+		config = &tls.Config{}
+	}
+	config = config.Clone()
+	config.InsecureSkipVerify = true
+	return config
 }
 
 // unwrap returns the connection below k6's, and k6's counter.

@@ -6,9 +6,13 @@ package httpget
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"io"
+	"maps"
 	"net"
+	"net/http"
 	"net/url"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -22,6 +26,7 @@ type Config struct {
 	Unwrap       func(net.Conn) (nc net.Conn, received *int64) // what Dial has wrapped, and its counter of received bytes; nil: nothing
 	TLS          *tls.Config                                   // for https URLs; nil is the default
 	UserAgent    string
+	Header       http.Header   // of requests to the server of Request.URL, and to none that it redirects to
 	Fresh        bool          // a new connection for every request
 	MaxRedirects int           // 0: a redirect is an answer
 	Timeout      time.Duration // of a whole request; 0 for none
@@ -34,11 +39,20 @@ type Config struct {
 type Client struct {
 	Config
 	idle     map[string]*conn // by scheme and address; a client talks to few
+	header   []byte           // Header as it is sent
 	received atomic.Int64
 }
 
 // New returns a client.
-func New(cfg Config) *Client { return &Client{Config: cfg, idle: make(map[string]*conn)} }
+func New(cfg Config) *Client {
+	c := &Client{Config: cfg, idle: make(map[string]*conn)}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Header)) {
+		for _, value := range cfg.Header[name] {
+			c.header = fmt.Appendf(c.header, "\r\n%s: %s", name, value)
+		}
+	}
+	return c
+}
 
 // Received returns how many body bytes all requests have received until now.
 // It may be called while a request is running.

@@ -16,13 +16,15 @@ const headBuffer = 4 << 10
 
 // conn is one connection to a server.
 type conn struct {
-	key  string
-	nc   net.Conn // plain or TLS
-	tls  bool
-	br   *bufio.Reader
-	raw  *rawConn // the socket; nil where it cannot be read directly
-	x    *exchange
-	used bool // by an earlier request
+	key string
+	nc  net.Conn // plain or TLS
+	tls bool
+	// version is that of TLS, empty without.
+	version string
+	br      *bufio.Reader
+	raw     *rawConn // the socket; nil where it cannot be read directly
+	x       *exchange
+	used    bool // by an earlier request
 }
 
 // Read lets bufio read through the running exchange, which knows the deadlines.
@@ -81,7 +83,7 @@ func (x *exchange) dial(u *url.URL) (*conn, error) {
 			nc = ciphertext{nc, c.raw}
 		}
 		err := x.phase("TLS", &x.res.TLSNs, func(ctx context.Context) (err error) {
-			c.nc, err = handshake(ctx, nc, x.client.TLS, u.Hostname())
+			c.nc, c.version, err = handshake(ctx, nc, x.client.TLS, u.Hostname())
 			return err
 		})
 		if err != nil {
@@ -159,7 +161,8 @@ type ciphertext struct {
 
 func (c ciphertext) Read(p []byte) (int, error) { return c.raw.fill(p) }
 
-func handshake(ctx context.Context, nc net.Conn, cfg *tls.Config, host string) (net.Conn, error) {
+// handshake returns the connection with TLS, and its version.
+func handshake(ctx context.Context, nc net.Conn, cfg *tls.Config, host string) (net.Conn, string, error) {
 	if cfg == nil {
 		cfg = &tls.Config{}
 	}
@@ -169,7 +172,10 @@ func handshake(ctx context.Context, nc net.Conn, cfg *tls.Config, host string) (
 		cfg.ServerName = host
 	}
 	tc := tls.Client(nc, cfg)
-	return tc, tc.HandshakeContext(ctx)
+	if err := tc.HandshakeContext(ctx); err != nil {
+		return nil, "", err
+	}
+	return tc, tls.VersionName(tc.ConnectionState().Version), nil
 }
 
 // unwrap returns the connection that can be read directly, and the counter of

@@ -126,7 +126,7 @@ func (x *exchange) roundTrip(u *url.URL) (*http.Response, func(keep bool), error
 // connect sets x.c to a kept connection, or a new one.
 func (x *exchange) connect(u *url.URL) error {
 	defer func() { x.res.Blocked = time.Since(x.hop) }()
-	x.res.Reused = false
+	x.res.Reused, x.res.TLS = false, ""
 	key := connKey(u)
 	if c := x.client.idle[key]; c != nil {
 		delete(x.client.idle, key)
@@ -145,7 +145,7 @@ func (x *exchange) connect(u *url.URL) error {
 
 func (x *exchange) use(c *conn) {
 	x.c, c.x = c, x
-	x.res.Reused = c.used
+	x.res.Reused, x.res.TLS = c.used, c.version
 }
 
 // errUnasked is an answer that the server sent before it can have had the request.
@@ -212,10 +212,13 @@ func (x *exchange) head(u *url.URL) []byte {
 		b = append(b, "\r\nUser-Agent: "...)
 		b = append(b, x.client.UserAgent...)
 	}
-	if user := x.req.URL.User; user != nil && connKey(u) == connKey(x.req.URL) { // and no other server's
-		password, _ := user.Password()
-		b = append(b, "\r\nAuthorization: Basic "...)
-		b = base64.StdEncoding.AppendEncode(b, []byte(user.Username()+":"+password))
+	if connKey(u) == connKey(x.req.URL) { // and no other server's
+		if user := x.req.URL.User; user != nil {
+			password, _ := user.Password()
+			b = append(b, "\r\nAuthorization: Basic "...)
+			b = base64.StdEncoding.AppendEncode(b, []byte(user.Username()+":"+password))
+		}
+		b = append(b, x.client.header...)
 	}
 	if !x.req.Whole {
 		b = append(b, "\r\nRange: bytes="...)
