@@ -1,5 +1,5 @@
-// Package calibrate measures what a link really is before a cell relies on it,
-// and refuses one that is not as asked.
+// Package calibrate measures a link before cells use it, and refuses a link that is not as
+// requested.
 package calibrate
 
 import (
@@ -15,16 +15,16 @@ import (
 	"piecebench/netem/link"
 )
 
-// Path is the way to the servers through one link agent.
+// Path is the path to the servers through one link agent.
 type Path struct {
 	Agent *client.Client // on the control network
-	// Shaped is the agent's URL on the shaped network: what is fetched from
-	// there comes through the link.
+	// Shaped is the URL of the agent on the shaped network: downloads from there pass
+	// the link.
 	Shaped string
 }
 
-// streamCounts are the flow counts that a capacity is measured with: a link can
-// look perfect with 8 flows and lose half its rate with 128.
+// streamCounts are the numbers of streams with which a capacity is measured. A link can be
+// perfect with 8 streams and lose half of its rate with 128.
 var streamCounts = []int{1, 8, 128}
 
 // phases are the times of a measurement: ramp is left out, window is measured.
@@ -39,31 +39,31 @@ var (
 	through  = phases{ramp: 2 * time.Second, window: 2 * time.Second}
 )
 
-// The generator's ceiling is measured with so many clients, after a ramp, in so
-// long a window: by the runner, as a cell is.
+// The runner measures the generator's ceiling as a cell, with this number of clients, this
+// ramp and this window.
 const (
 	GeneratorClients = 8
 	GeneratorRamp    = 500 * time.Millisecond
 	GeneratorWindow  = 1500 * time.Millisecond
 )
 
-// Duration returns how long Link and Again take together for a link, where
-// nothing needs to be measured more than once.
+// Duration returns how long Link and Again take together for a link, if no measurement has
+// to be repeated.
 func Duration(spec link.Spec) time.Duration {
 	return time.Duration(len(streamCounts))*(unshaped.total()+through.total()) + (connects+1)*spec.Delay + through.total()
 }
 
-// capacityAttempts is how often a capacity is measured while it is not as it should be.
-// Too low: a few flows that have just overrun the link's queue take seconds to recover,
-// which is TCP's doing. Too high: a busy machine held packets back before the window.
+// capacityAttempts is how often a capacity is measured at most, if it is off. It is too low
+// if a few flows have just overrun the queue of the link: TCP then needs seconds to recover.
+// It is too high if a busy machine delivers packets late, after the window has begun.
 const capacityAttempts = 3
 
-// blobBytes is more than any stream can fetch during a measurement.
+// blobBytes is more than a stream can download during a measurement.
 const blobBytes = 1 << 40
 
-// Link sets a link and measures it: the path's capacity unshaped, then the idle
-// RTT and the capacity through the link. Progress gets a line a step. The
-// error is a *Refusal if the link works but is not as asked.
+// Link sets a link and measures it: first the capacity of the path without a link, then the
+// idle RTT and the capacity through the link. It calls progress before each step. The error
+// is a *Refusal if the link works but is not as requested.
 func Link(ctx context.Context, path Path, spec link.Spec, progress func(step string)) (result.Calibration, error) {
 	c := result.Calibration{
 		Link:          spec.String(),
@@ -116,7 +116,7 @@ func Link(ctx context.Context, path Path, spec link.Spec, progress func(step str
 
 // Check sets a link that was measured before. It measures the idle RTT, and the capacity
 // with the number of streams that gave its ceiling. The error is a *Refusal if the link is
-// not as asked.
+// not as requested.
 func Check(ctx context.Context, path Path, spec link.Spec, before result.Calibration, progress func(step string)) (result.Calibration, error) {
 	now := before
 	now.HostLimited, now.Notes = false, nil
@@ -162,8 +162,8 @@ func Again(ctx context.Context, path Path, spec link.Spec, before result.Calibra
 	return m.GoodputBits, err
 }
 
-// once measures a link that is set with the number of streams that gave its ceiling
-// before, as nearest does.
+// once measures the present link with the number of streams that gave its ceiling before.
+// It repeats the measurement as nearest does.
 func (p Path) once(ctx context.Context, spec link.Spec, before result.Calibration, want int64, progress func(step string), enough func(result.StreamsCapacity) bool) (result.StreamsCapacity, error) {
 	streams := before.Through[ceilingIndex(before)].Streams
 	return nearest(want, func() (result.StreamsCapacity, error) {
@@ -172,8 +172,8 @@ func (p Path) once(ctx context.Context, spec link.Spec, before result.Calibratio
 	}, enough)
 }
 
-// nearest measures until it is enough, at most capacityAttempts times. It returns the
-// capacity that is nearest to the wanted one, in bits per second.
+// nearest measures until enough returns true, at most capacityAttempts times. It returns the
+// capacity that is nearest to the wanted one (in bits per second).
 func nearest(want int64, measure func() (result.StreamsCapacity, error), enough func(result.StreamsCapacity) bool) (best result.StreamsCapacity, err error) {
 	off := func(m result.StreamsCapacity) float64 { return math.Abs(float64(m.GoodputBits - want)) }
 	for attempt := range capacityAttempts {
@@ -191,12 +191,12 @@ func nearest(want int64, measure func() (result.StreamsCapacity, error), enough 
 	return best, nil
 }
 
-// download measures the capacity of the path as it is set.
+// download measures the capacity of the path with its present link.
 func (p Path) download(ctx context.Context, streams int, times phases) (result.StreamsCapacity, error) {
 	return download(ctx, p.Shaped+client.BlobPath(blobBytes), streams, times)
 }
 
-// ceilingIndex returns which of a link's capacities is its ceiling.
+// ceilingIndex returns the index of the capacity that is the ceiling of a link.
 func ceilingIndex(c result.Calibration) int {
 	return slices.IndexFunc(c.Through, func(m result.StreamsCapacity) bool { return m.GoodputBits == c.CeilingBits })
 }

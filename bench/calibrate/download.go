@@ -53,8 +53,8 @@ func download(ctx context.Context, blob string, streams int, times phases) (resu
 	if err := wait(times.ramp); err != nil {
 		return result.StreamsCapacity{}, err
 	}
-	// The clock is read outside of the counters: a wait for a CPU between the two makes
-	// the goodput too low, and never more than the link allows.
+	// The clock is read before the first counters and after the last. If this thread waits
+	// for a CPU in between, the goodput is too low, but never too high.
 	start, busyBefore := time.Now(), host.ReadCPU()
 	before, err := all.received()
 	if err != nil {
@@ -75,7 +75,7 @@ func download(ctx context.Context, blob string, streams int, times phases) (resu
 	}, nil
 }
 
-// connections are those of a measurement.
+// connections are the connections of a measurement.
 type connections struct {
 	mu   sync.Mutex
 	open []syscall.RawConn
@@ -87,8 +87,8 @@ func (c *connections) add(conn syscall.RawConn) {
 	c.open = append(c.open, conn)
 }
 
-// received returns the bytes that TCP has received. It counts them when they arrive:
-// what waits in the sockets of a busy machine is read later, faster than the link.
+// received returns the number of bytes that TCP has received. TCP counts them when they
+// arrive. A busy machine reads them later, and then faster than the link delivers them.
 func (c *connections) received() (bytes int64, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,7 +102,7 @@ func (c *connections) received() (bytes int64, err error) {
 	return bytes, nil
 }
 
-// tcpInfo returns what the kernel knows of a connection.
+// tcpInfo returns the kernel's information about a connection.
 func tcpInfo(conn syscall.RawConn) (info *unix.TCPInfo, err error) {
 	if failed := conn.Control(func(fd uintptr) { info, err = unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO) }); failed != nil {
 		return nil, failed
@@ -110,12 +110,12 @@ func tcpInfo(conn syscall.RawConn) (info *unix.TCPInfo, err error) {
 	return info, err
 }
 
-// maxHead is the most that a response head may take, in bytes.
+// maxHead is the maximum size of a response head, in bytes.
 const maxHead = 64 << 10
 
-// stream asks for the blob and drops its body in the kernel until ctx ends. It adds its
-// connection to all; the connection stays open until ctx ends, too. It only returns early
-// with an error.
+// stream requests the blob, and drops its body in the kernel until ctx ends. It adds its
+// connection to all. The connection stays open until ctx ends. stream returns before that
+// only with an error.
 func stream(ctx context.Context, blob string, all *connections) error {
 	target, err := url.Parse(blob)
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 const (
 	rateTolerance  = 0.02 // of the goodput that the asked rate allows
 	rttToleranceMs = 1.0
-	// A machine that moves less than this many times the asked rate unshaped
-	// cannot show that rate: the cell would measure the machine.
+	// A machine that transfers less than this multiple of the requested rate without a
+	// link is too slow for the link: a cell would measure the machine.
 	unshapedMargin = 1.5
-	// Above this busy share no CPU was left to do more with.
+	// With this share of the CPUs busy, the machine could not do more.
 	cpuFull = 0.9
 )
 
-// Refusal is a link that works, but is not as it was asked.
+// Refusal is the error for a link that works but is not as requested.
 type Refusal struct {
 	Link   string
 	Reason string
@@ -30,11 +30,11 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("link %s refused: %s", r.Link, r.Reason)
 }
 
-// judge flags a link that is slow because the machine is, and refuses one that
-// is off for any other reason, naming the cause that can be seen.
+// judge flags a link that is slow because of the machine. It refuses a link that is off for
+// another reason, and names the visible cause.
 func judge(c *result.Calibration, spec link.Spec, stats client.Stats) error {
 	if off := c.IdleRTTMs - c.AskedDelayMs; off > rttToleranceMs || off < -rttToleranceMs {
-		return &Refusal{c.Link, fmt.Sprintf("idle RTT is %.2f ms where %g ms were asked%s", c.IdleRTTMs, c.AskedDelayMs, lateness(stats))}
+		return &Refusal{c.Link, fmt.Sprintf("idle RTT is %.2f ms instead of %g ms%s", c.IdleRTTMs, c.AskedDelayMs, lateness(stats))}
 	}
 	for i, m := range c.Through {
 		limited, refused := judgeCapacity(m, c.Unshaped[i], c, spec)
@@ -51,14 +51,14 @@ func judge(c *result.Calibration, spec link.Spec, stats client.Stats) error {
 	return nil
 }
 
-// asAsked says whether a capacity is the link's, or one that no CPU was left for.
+// asAsked reports whether a capacity is that of the link, or all that the CPUs could do.
 func asAsked(m, unshaped result.StreamsCapacity, c *result.Calibration, spec link.Spec) bool {
 	limited, refused := judgeCapacity(m, unshaped, c, spec)
 	return refused == "" && (limited == "" || m.HostCPU >= cpuFull)
 }
 
-// judgeCapacity compares a capacity with what the link allows. It returns why the machine
-// limits it, or why the link is refused.
+// judgeCapacity compares a capacity with what the link allows. It returns how the machine
+// limits the capacity, or why the link is refused, or nothing.
 func judgeCapacity(m, unshaped result.StreamsCapacity, c *result.Calibration, spec link.Spec) (limited, refused string) {
 	if spec.RateBits == 0 {
 		return "", ""
@@ -68,7 +68,7 @@ func judgeCapacity(m, unshaped result.StreamsCapacity, c *result.Calibration, sp
 		return "", fmt.Sprintf("with %d streams it carries %.1f Mbit/s, %.1f %% of what %s allows: the rate limit is not in force (another qdisc, or a way around it?)",
 			m.Streams, megabits(m.GoodputBits), 100*share, c.Link)
 	}
-	// How much TCP gets of a lossy link is TCP's answer, not a fault of the link.
+	// The goodput over a lossy link is a property of TCP, not a fault of the link.
 	if share >= 1-rateTolerance || spec.Loss > 0 {
 		return "", ""
 	}
@@ -83,7 +83,7 @@ func judgeCapacity(m, unshaped result.StreamsCapacity, c *result.Calibration, sp
 		missed, megabits(unshaped.GoodputBits), 100*m.HostCPU)
 }
 
-// cause names what the agent's counters show.
+// cause returns the reasons that the counters of the agent show.
 func cause(stats client.Stats) string {
 	var seen []string
 	if stats.Drops > 0 {
@@ -96,12 +96,12 @@ func cause(stats client.Stats) string {
 		seen = append(seen, strings.TrimPrefix(late, "; "))
 	}
 	if len(seen) == 0 {
-		return "no drop and no lateness seen; look at TCP's buffers (tcp_rmem, tcp_wmem) and congestion control"
+		return "no packet was dropped or late; check TCP's buffers (tcp_rmem, tcp_wmem) and congestion control"
 	}
 	return strings.Join(seen, ", ")
 }
 
-// lateness tells of packets that the user-space delay line sent on late.
+// lateness describes how late the user-space delay line was. It is empty if it was in time.
 func lateness(stats client.Stats) string {
 	if line := stats.DelayLine; line != nil && line.LatenessP99Us > 1000 {
 		return fmt.Sprintf("; the delay line is late (p50 %d us, p99 %d us)", line.LatenessP50Us, line.LatenessP99Us)

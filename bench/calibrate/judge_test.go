@@ -10,8 +10,8 @@ import (
 	"piecebench/netem/link"
 )
 
-// measured returns the calibration of a 1 Gbit/s, 40 ms link with the given
-// shares of what it allows through it, and multiples of that unshaped.
+// measured returns the calibration of a link of 1 Gbit/s and 40 ms. The capacities through
+// the link and unshaped are given as multiples of what the link allows.
 func measured(through, unshaped float64, hostCPU float64) (*result.Calibration, link.Spec) {
 	spec, err := link.Parse("1gbit/40ms")
 	if err != nil {
@@ -46,9 +46,9 @@ func TestJudge(t *testing.T) {
 		{name: "no CPU left", through: 0.75, unshaped: 3, hostCPU: 0.99, hostLimited: true},
 		{name: "slow at 128 streams only", through: 1, unshaped: 20, refused: "128 streams",
 			change: func(c *result.Calibration, _ *client.Stats) { c.Through[2].GoodputBits /= 2 }},
-		{name: "RTT too long", through: 1, unshaped: 20, refused: "41.50 ms where 40 ms",
+		{name: "RTT too long", through: 1, unshaped: 20, refused: "41.50 ms instead of 40 ms",
 			change: func(c *result.Calibration, _ *client.Stats) { c.IdleRTTMs = 41.5 }},
-		{name: "RTT too short", through: 1, unshaped: 20, refused: "0.10 ms where 40 ms",
+		{name: "RTT too short", through: 1, unshaped: 20, refused: "0.10 ms instead of 40 ms",
 			change: func(c *result.Calibration, _ *client.Stats) { c.IdleRTTMs = 0.1 }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

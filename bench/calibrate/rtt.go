@@ -8,16 +8,15 @@ import (
 	"time"
 )
 
-// The idle RTT is the median of so many connection set-ups, measured again
-// while it is off, because whatever else the machine does only adds to it.
+// The idle RTT is the median of this number of TCP handshakes. If it is off, it is measured
+// again, because other work on the machine only adds to it.
 const (
 	connects    = 15
 	rttAttempts = 10
 )
 
-// idleRTT returns the least of up to rttAttempts medians of the round trip of a
-// TCP handshake with address. It stops at the first that is as asked, to within
-// the tolerance.
+// idleRTT returns the smallest of up to rttAttempts medians of the round trip of a TCP
+// handshake with address. It stops at the first median that is within the tolerance.
 func idleRTT(ctx context.Context, address string, asked time.Duration) (time.Duration, error) {
 	var least time.Duration
 	for attempt := range rttAttempts {
@@ -35,7 +34,7 @@ func idleRTT(ctx context.Context, address string, asked time.Duration) (time.Dur
 	return least, nil
 }
 
-// medianHandshake leaves the first handshake out: it waits for ARP as well.
+// medianHandshake leaves out the first handshake, which also waits for ARP.
 func medianHandshake(ctx context.Context, address string) (time.Duration, error) {
 	var times []time.Duration
 	for range connects + 1 {
@@ -50,8 +49,8 @@ func medianHandshake(ctx context.Context, address string) (time.Duration, error)
 	return times[len(times)/2], nil
 }
 
-// handshake returns the round trip of a TCP handshake as the kernel measured it:
-// how long this process then waits for a CPU is not the link's.
+// handshake returns the round trip of a TCP handshake, as timed by the kernel. It does not
+// include the time that this process then waits for a CPU.
 func handshake(ctx context.Context, address string) (time.Duration, error) {
 	conn, err := (&net.Dialer{Timeout: 10 * time.Second}).DialContext(ctx, "tcp", address)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"piecebench/netem/client"
 )
 
-// congestionControl sets what both ends of a connection through the link run. agent
-// is the link agent's URL there.
+// congestionControl sets the congestion control at both ends of a connection through the
+// link. agent is the URL of the link agent on the shaped network.
 func (f facts) congestionControl(agent string) {
 	var own net.Conn
 	transport := direct.Transport()

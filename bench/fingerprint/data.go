@@ -11,7 +11,7 @@ import (
 	"piecebench/host"
 )
 
-// data describes the dataset and what holds it.
+// data describes the dataset, its file system and its disk.
 func (f facts) data(manifest string) {
 	f.set("dataset", digest("pieces.json", manifest))
 	proc, err := f.proc()
@@ -22,22 +22,22 @@ func (f facts) data(manifest string) {
 	if err != nil {
 		return
 	}
-	f.set("file system", at.FSType) // its source may name a host
+	f.set("file system", at.FSType) // without its source, which may name a host
 	f.set("disk", f.disk(at.MajorMinorVer))
 }
 
-// digest tells a file by its content; empty if it cannot be read.
+// digest identifies a file by its content. It is empty if the file cannot be read.
 func digest(name, path string) string {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return ""
 	}
-	// 64 bits tell files apart, and are short enough to read out.
+	// 64 bits are enough to distinguish files.
 	return fmt.Sprintf("%s sha256 %.8x", name, sha256.Sum256(text))
 }
 
-// disk describes a block device: its model, size, and how the kernel drives it.
-// It is empty where there is none, as for tmpfs.
+// disk describes a block device: its model, its size and the settings of its queue. It is
+// empty for a file system without a block device, such as tmpfs.
 func (f facts) disk(majorMinor string) string {
 	link := filepath.Join(f.root, "sys/dev/block", majorMinor)
 	device, err := filepath.EvalSymlinks(link)
@@ -52,14 +52,14 @@ func (f facts) disk(majorMinor string) string {
 	if err != nil {
 		return ""
 	}
-	const sector = 512 // bytes, whatever the disk's own: Documentation/ABI/stable/sysfs-block
+	const sector = 512 // bytes, for every disk: Documentation/ABI/stable/sysfs-block
 	parts := []string{fmt.Sprintf("%.0f GB", float64(sectors)*sector/1e9)}
 	if model := f.read(at, "device/model"); model != "" {
 		parts = append([]string{model}, parts...)
 	}
 	queue := filepath.Join(at, "queue")
 	if f.read(queue, "scheduler") == "" {
-		queue = filepath.Join(filepath.Dir(at), "queue") // a partition has its disk's
+		queue = filepath.Join(filepath.Dir(at), "queue") // a partition has no queue of its own
 	}
 	switch f.read(queue, "rotational") {
 	case "0":

@@ -1,7 +1,7 @@
-// Package fingerprint says what machine and which versions a run was made with:
-// what two runs must have in common for their figures to be compared, and
-// nothing that changes by itself. It holds no user names, no host names, no
-// addresses and no serial numbers.
+// Package fingerprint describes the machine and the versions that a run was made with. Two
+// runs must have the same fingerprint for their figures to be compared. It contains
+// nothing that changes by itself, and no user names, host names, addresses or serial
+// numbers.
 package fingerprint
 
 import (
@@ -15,18 +15,18 @@ import (
 	"piecebench/servers"
 )
 
-// Parts are what a fingerprint describes beside the machine.
+// Parts are what a fingerprint describes in addition to the machine.
 type Parts struct {
-	K6       string           // path of the k6 binary; the lab's own programs are beside it, if they are here
+	K6       string           // path of the k6 binary; the lab's programs are in the same folder, if present
 	Manifest string           // path of the dataset's pieces.json
-	Script   string           // path of a workload's script of one's own; empty of piecebench's
-	Servers  []string         // URLs of what is measured; they are not contacted
-	Lab      []servers.Recipe // those of them that are servers of the lab
-	Agent    string           // URL of the link agent through the link; empty without one
+	Script   string           // path of the user's own workload script; empty for those of piecebench
+	Servers  []string         // URLs of the targets; Collect does not contact them
+	Lab      []servers.Recipe // the targets that are servers of the lab
+	Agent    string           // URL of the link agent on the shaped network; empty without an agent
 }
 
-// Collect returns the fingerprint as seen from the clients' end of the link,
-// where it is called. What cannot be read is left out.
+// Collect returns the fingerprint. It must be called at the clients' end of the link.
+// Values that cannot be read are left out.
 func Collect(p Parts) map[string]string {
 	f := facts{root: "/", values: map[string]string{}}
 	f.machine()
@@ -41,20 +41,20 @@ func Collect(p Parts) map[string]string {
 	return f.values
 }
 
-// facts are a fingerprint in the making.
+// facts collect the values of a fingerprint.
 type facts struct {
-	root   string // holds proc and sys
+	root   string // the folder that contains proc and sys
 	values map[string]string
 }
 
-// set takes a value, unless there is none.
+// set adds a value, unless it is empty.
 func (f facts) set(key, value string) {
 	if value = strings.Join(strings.Fields(value), " "); value != "" {
 		f.values[key] = value
 	}
 }
 
-// read returns the text of a file below the root, empty if there is none.
+// read returns the text of a file below the root. It is empty if the file cannot be read.
 func (f facts) read(path ...string) string {
 	text, err := os.ReadFile(filepath.Join(append([]string{f.root}, path...)...))
 	if err != nil {

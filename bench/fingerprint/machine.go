@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// machine sets what the machine itself is: processor, memory, kernel, and the
-// kernel's settings that change what a CPU gets done.
+// machine describes the processor, the memory and the kernel, with the kernel settings that
+// change the speed of a CPU.
 func (f facts) machine() {
 	f.set("host", f.host())
 	f.set("arch", runtime.GOARCH)
@@ -26,7 +26,7 @@ func (f facts) machine() {
 			for _, c := range cpus {
 				cores[[2]string{c.PhysicalID, c.CoreID}] = true
 			}
-			if cpus[0].CoreID != "" { // not told on arm64
+			if cpus[0].CoreID != "" { // arm64 has none
 				f.set("cores", fmt.Sprint(len(cores)))
 			}
 			f.set("virtualization", f.virtualization(slices.Contains(cpus[0].Flags, "hypervisor")))
@@ -51,9 +51,9 @@ func (f facts) machine() {
 	f.set("transparent hugepages", chosen(f.read("sys/kernel/mm/transparent_hugepage/enabled")))
 }
 
-// host tells machines of one kind apart, and nothing else: a hash of the machine's ID
-// that is of no use to other programs, as machine-id(5) wants it. It is empty where
-// there is no ID, as in a container.
+// host distinguishes machines of the same kind. It is a keyed hash of the machine ID, which
+// other programs cannot use, as machine-id(5) requires. It is empty without a machine ID,
+// as in a container.
 func (f facts) host() string {
 	id := f.read("etc/machine-id")
 	if id == "" {
@@ -64,8 +64,8 @@ func (f facts) host() string {
 	return fmt.Sprintf("%.4x", mac.Sum(nil))
 }
 
-// governors returns the CPUs' frequency governors, each once; empty where the
-// kernel does not steer the frequency, as in most virtual machines.
+// governors returns the frequency governors of the CPUs, each once. It is empty if the
+// kernel does not control the frequency, as in most virtual machines.
 func (f facts) governors() string {
 	files, err := filepath.Glob(filepath.Join(f.root, "sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor"))
 	if err != nil {
@@ -81,7 +81,7 @@ func (f facts) governors() string {
 	return strings.Join(slices.Compact(governors), ", ")
 }
 
-// chosen returns the value in brackets of a sysfs list such as
+// chosen returns the value in brackets, from a sysfs list such as
 // "always [madvise] never".
 func chosen(list string) string {
 	_, rest, _ := strings.Cut(list, "[")
@@ -89,8 +89,8 @@ func chosen(list string) string {
 	return value
 }
 
-// virtualization says whose virtual machine this is, as its firmware names it,
-// and "none" on bare metal. DMI's serial numbers and tags are left where they are.
+// virtualization returns the vendor and product of a virtual machine, as its firmware gives
+// them, and "none" on bare metal. It does not read the serial numbers and tags of DMI.
 func (f facts) virtualization(hypervisor bool) string {
 	if !hypervisor {
 		return "none"

@@ -24,8 +24,7 @@ func (f facts) network(servers []string) {
 	f.set("network device", strings.Join(slices.Compact(devices), "; "))
 }
 
-// deviceTowards returns the device that the kernel would send through to reach
-// a URL's host.
+// deviceTowards returns the device through which the kernel would reach the host of a URL.
 func deviceTowards(server string) (netlink.Link, error) {
 	u, err := url.Parse(server)
 	if err != nil {
@@ -42,8 +41,8 @@ func deviceTowards(server string) (netlink.Link, error) {
 	return netlink.LinkByIndex(routes[0].LinkIndex)
 }
 
-// offloads are those that decide how many packets a byte costs, by the names
-// that people know and the kernel's.
+// offloads are the features that determine the number of packets per byte: their usual
+// names, and the names that the kernel uses.
 var offloads = []struct{ name, feature string }{
 	{"TSO", "tx-tcp-segmentation"},
 	{"GSO", "tx-generic-segmentation"},
@@ -65,7 +64,7 @@ func (f facts) device(device netlink.Link) string {
 		}
 	}
 	parts = append(parts, fmt.Sprint("MTU ", device.Attrs().MTU))
-	// A device without a speed, such as lo, says -1 or nothing.
+	// A device without a speed, such as lo, has -1 or nothing here.
 	if speed := f.read("sys/class/net", name, "speed"); speed != "" && speed[0] != '-' {
 		parts = append(parts, speed+" Mbit/s")
 	}
@@ -84,15 +83,15 @@ func (f facts) device(device netlink.Link) string {
 	return name + ": " + strings.Join(parts, ", ")
 }
 
-// qdiscs returns the kinds of a device's qdiscs, each once, from the root on:
-// "noqueue", "mq fq_codel". It asks the kernel, because an image need not have tc.
+// qdiscs returns the kinds of the qdiscs of a device, each once, starting with the root:
+// "noqueue", "mq fq_codel". It asks the kernel, because an image may lack tc.
 func qdiscs(device netlink.Link) string {
 	list, err := netlink.QdiscList(device)
 	if err != nil {
 		return ""
 	}
 	slices.SortStableFunc(list, func(a, b netlink.Qdisc) int {
-		return -cmp.Compare(a.Attrs().Parent, b.Attrs().Parent) // the root's is the largest
+		return -cmp.Compare(a.Attrs().Parent, b.Attrs().Parent) // the root has the largest parent number
 	})
 	var kinds []string
 	for _, q := range list {

@@ -2,9 +2,10 @@ package fingerprint
 
 import "strings"
 
-// sysctls that change what a transfer gets, as far as a network namespace has
-// its own value or shows the host's. Those that the lab sets in its namespaces are among
-// them. net.core.netdev_max_backlog is not: it changes when any lab goes up or down.
+// sysctls are settings that change the speed of a transfer. All of them can be read in a
+// network namespace: either it has a value of its own, or it shows that of the host. The
+// settings that the lab changes in its namespaces are among them.
+// net.core.netdev_max_backlog is not, because it changes when a lab goes up or down.
 var sysctls = []string{
 	"net.core.default_qdisc",
 	"net.core.netdev_budget",

@@ -14,8 +14,8 @@ import (
 	"piecebench/version"
 )
 
-// versions sets what ran. Where a part runs in a container of its own, that
-// lab's environment names the images.
+// versions sets the versions of the programs. If they run in containers, the environment
+// of the lab names the images.
 func (f facts) versions(k6 string, lab []servers.Recipe) {
 	f.set("piecebench", version.Number)
 	f.set("revision", version.Revision)
@@ -37,11 +37,11 @@ func (f facts) versions(k6 string, lab []servers.Recipe) {
 	}
 }
 
-// leading is what a program says before its version.
+// leading is the text that a program prints before its version.
 var leading = regexp.MustCompile(`^.*\bversion:? `)
 
-// firstLine runs a program and returns the first line that it prints, empty
-// where there is no such program.
+// firstLine runs a program and returns the first line of its output. It is empty if the
+// program is missing or fails.
 func firstLine(name string, args ...string) string {
 	out, err := exec.Command(name, args...).CombinedOutput()
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 // limit is one of a rule's limits on a cell.
 type limit struct {
 	name   string
-	broken func(result.Cell) string // how a cell breaks it; empty where it does not
-	// machine tells that the machine, not the server, decided the figure of a cell.
+	broken func(result.Cell) string // how a cell breaks it; empty if it holds
+	// machine reports whether the machine, not the server, decided the figure of a cell.
 	machine func(result.Cell) bool
 }
 
@@ -28,7 +28,7 @@ const (
 	clientGoodput = "goodput per client"
 )
 
-// limits returns the limits that a rule gives, but for goodput_over.
+// limits returns the limits of a rule, except goodput_over.
 func (r Rule) limits() []limit {
 	var all []limit
 	add := func(name string, given bool, machine func(result.Cell) bool, broken func(result.Cell) string) {
@@ -70,13 +70,13 @@ func (l limit) judge(c result.Cell) (problem string, judged bool) {
 
 func (l limit) notJudged(c result.Cell) string { return l.name + " is not judged: " + why(c) }
 
-// failedOnTheWay tells that requests failed, none of which is charged to the server.
+// failedOnTheWay reports whether requests failed, but none because of the server.
 func failedOnTheWay(c result.Cell) bool { return c.RequestsFailed() > 0 && bottleneck.Charged(c) == 0 }
 
 func atLeast(share float64, known bool, least float64, unknown string) string {
 	switch {
 	case !known:
-		return fmt.Sprintf("is not known, as %s; it must be at least %s", unknown, percent(least))
+		return fmt.Sprintf("is unknown, because %s; it must be at least %s", unknown, percent(least))
 	case share < least:
 		return fmt.Sprintf("is %s; it must be at least %s", percent(share), percent(least))
 	}
@@ -86,7 +86,7 @@ func atLeast(share float64, known bool, least float64, unknown string) string {
 func atMost(q *result.Quantile, most Time) string {
 	limit := time.Duration(most)
 	if q == nil {
-		return fmt.Sprintf("is not known, as no request was answered; it must be at most %s", limit)
+		return fmt.Sprintf("is unknown, because no request was answered; it must be at most %s", limit)
 	}
 	seen := time.Duration(q.Ms * float64(time.Millisecond))
 	switch {
@@ -95,7 +95,7 @@ func atMost(q *result.Quantile, most Time) string {
 	case seen > limit:
 		return fmt.Sprintf("is %s; it must be at most %s", seen.Round(10*time.Microsecond), limit)
 	case q.Bound:
-		return fmt.Sprintf("is above %s, how far the cut requests hide; it must be at most %s: a longer DURATION shows it", seen.Round(10*time.Microsecond), limit)
+		return fmt.Sprintf("is above %s, and may be above the limit of %s: requests were cut. Use a longer DURATION", seen.Round(10*time.Microsecond), limit)
 	}
 	return ""
 }
@@ -103,22 +103,22 @@ func atMost(q *result.Quantile, most Time) string {
 // megabits has enough digits to tell 4.999 Mbit/s from 5.
 func megabits(bits float64) string { return strconv.FormatFloat(bits/1e6, 'g', 6, 64) }
 
-// percent has enough digits to tell 99.899 % from 99.9 %.
+// percent shows enough digits to distinguish 99.899 % from 99.9 %.
 func percent(share float64) string { return strconv.FormatFloat(100*share, 'g', 6, 64) + " %" }
 
 // Outcome is what a check found.
 type Outcome struct {
 	Held int // limits that hold
-	// Broken has a line for each limit that does not hold, or is not shown to: also
-	// for a rule that selects no cell, for a run that lacks cells, and for a limit
-	// that could not be judged in any cell.
+	// Broken has a line for each limit that does not hold or whose figure is unknown. It
+	// also has a line for a run that lacks cells, for a rule that selects no cell, and for
+	// a limit that could not be judged in any cell.
 	Broken []string
-	// NotJudged has a line for each limit of which the machine that measured, not
-	// the server, decided the figure, whichever way it fell.
+	// NotJudged has a line for each limit whose figure the measuring machine decided, not
+	// the server.
 	NotJudged []string
 }
 
-// Check holds a run to limits.
+// Check compares a run with limits.
 func Check(run *result.Run, rules []Rule) Outcome {
 	var o Outcome
 	look := func(where, problem string) {
@@ -129,24 +129,22 @@ func Check(run *result.Run, rules []Rule) Outcome {
 		}
 	}
 	if len(run.Cells) < run.Planned {
-		look("the run is incomplete", fmt.Sprintf("%d of %d planned cells are there", len(run.Cells), run.Planned))
+		look("the run is incomplete", fmt.Sprintf("it has %d of %d planned cells", len(run.Cells), run.Planned))
 	}
 	for _, r := range rules {
 		line := fmt.Sprintf("line %d", r.line)
 		selected := r.selected(run)
 		if len(selected) == 0 {
-			look(line, "no cell of the run is one that this rule selects; it has "+contents(run))
+			look(line, "this rule selects no cell of the run; the run has "+contents(run))
 			continue
 		}
-		// skipped are the names of limits, with how often each was looked at and could
-		// not be judged.
-		skipped := tally{}
+		verdicts := tally{}
 		for _, l := range r.limits() {
 			for _, at := range selected {
 				for _, c := range at.row.Cells[at.Target] {
 					where := fmt.Sprintf("%s: %s, repetition %d", line, at, c.Repetition)
 					problem, judged := l.judge(c)
-					skipped.add(l.name, judged)
+					verdicts.add(l.name, judged)
 					if judged {
 						look(where, problem)
 					} else {
@@ -157,7 +155,7 @@ func Check(run *result.Run, rules []Rule) Outcome {
 		}
 		for _, base := range slices.Sorted(maps.Keys(r.GoodputOver)) {
 			if !slices.ContainsFunc(run.Cells, func(c result.Cell) bool { return c.Target == base }) {
-				look(line, fmt.Sprintf("goodput_over names %s, which is no target of the run; it has %s", base, contents(run)))
+				look(line, fmt.Sprintf("goodput_over names %s, which is not a target of the run; the run has %s", base, contents(run)))
 				continue
 			}
 			name := "goodput over that of " + base
@@ -169,15 +167,15 @@ func Check(run *result.Run, rules []Rule) Outcome {
 				e := compare.Goodput.Of(at.row.Cells[base], at.row.Cells[at.Target])
 				if !e.Judged() {
 					o.NotJudged = append(o.NotJudged, fmt.Sprintf("%s: %s is not judged: the machine limited one of the two", where, name))
-					skipped.add(name, false)
+					verdicts.add(name, false)
 					continue
 				}
-				skipped.add(name, true)
+				verdicts.add(name, true)
 				look(where, below(e, name, float64(r.GoodputOver[base])))
 			}
 		}
-		for _, name := range skipped.never() {
-			look(line, name+" could not be judged in any of the cells that this rule selects: the machine that measured limited them. Use a machine with more cores, or select other cells")
+		for _, name := range verdicts.never() {
+			look(line, name+" could not be judged in any cell that this rule selects: the measuring machine limited them. Use a machine with more cores, or select other cells")
 		}
 	}
 	return o
@@ -210,7 +208,8 @@ func Cell(c result.Cell, rules []Rule) (broken, notJudged []string) {
 	return broken, notJudged
 }
 
-// tally counts by a limit's name how often it was judged, and how often not.
+// tally counts, by the name of a limit, in how many cells it was judged, and in how many
+// not.
 type tally map[string][2]int
 
 func (t tally) add(name string, judged bool) {
@@ -223,7 +222,7 @@ func (t tally) add(name string, judged bool) {
 	t[name] = n
 }
 
-// never returns the names of limits that were looked at and never judged.
+// never returns the names of the limits that were judged in no cell.
 func (t tally) never() (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(t)) {
 		if t[name][0] == 0 {
@@ -233,7 +232,7 @@ func (t tally) never() (names []string) {
 	return names
 }
 
-// why says how the machine decided a cell's figure.
+// why returns the reason why the machine decided the figure of a cell.
 func why(c result.Cell) string {
 	if bottleneck.DecidedByMachine(c) {
 		return "the machine limited the cell (" + c.LimitedBy + ")"
@@ -241,10 +240,10 @@ func why(c result.Cell) string {
 	return "the emulated delay was late"
 }
 
-// contents lists what rules can select in a run.
+// contents lists what rules can select in a run, for a message.
 func contents(run *result.Run) string {
 	if len(run.Cells) == 0 {
-		return "none"
+		return "no cells"
 	}
 	var targets, links, modes, clients []string
 	for _, c := range run.Cells {
@@ -257,7 +256,7 @@ func contents(run *result.Run) string {
 	return fmt.Sprintf("the targets %s, links %s, modes %s and concurrencies %s", names(targets), names(links), names(modes), names(clients))
 }
 
-// place is a target's cells in a row that a rule selects.
+// place is the cells of a target in a row that a rule selects.
 type place struct {
 	compare.Place
 	row result.Row
@@ -274,13 +273,13 @@ func (r Rule) selected(run *result.Run) (places []place) {
 	return places
 }
 
-// below says how far a ratio is below the least; empty where it is not.
+// below returns how far a ratio is below its minimum. It is empty if the ratio is not.
 func below(e compare.Estimate, what string, least float64) string {
 	ratio := 1 + e.Change
 	switch {
 	case !e.Known:
-		return fmt.Sprintf("%s is not known, as that has no such cell or delivered nothing; it must be at least %.4g", what, least)
-	case ratio >= least-1e-9: // it comes out of logarithms
+		return fmt.Sprintf("%s is unknown, because that target has no such cell or delivered nothing; it must be at least %.4g", what, least)
+	case ratio >= least-1e-9: // the ratio is computed from logarithms
 		return ""
 	case e.Interval:
 		return fmt.Sprintf("%s is %.4f (%.0f %% interval %s); it must be at least %.4g", what, ratio, 100*compare.Confidence, readable.Interval(1+e.Low, 1+e.High, readable.Ratio), least)

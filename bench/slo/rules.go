@@ -1,4 +1,4 @@
-// Package slo checks a run against limits that its figures must keep.
+// Package slo checks the figures of a run against limits.
 package slo
 
 import (
@@ -19,41 +19,41 @@ import (
 	"piecebench/netem/link"
 )
 
-// Rule is one entry of a file of limits: for which cells, and what must hold
-// in each repetition of them. A limit that is nil is not given.
+// Rule is one entry of a file of limits. It selects cells and gives limits, which must
+// hold in each repetition. A limit that is nil is not given.
 type Rule struct {
-	// Selectors: names separated by commas, in which * stands for anything.
-	// An empty one selects all.
+	// Selectors are names, separated by commas. A * matches any text. An empty
+	// selector selects everything.
 	Target, Link, Mode, Concurrency string
 
-	SuccessRate *Share `yaml:"success_rate"` // at least
-	LinkShare   *Share `yaml:"link_share"`   // at least
-	// ClientGoodput is the least goodput of a cell divided by its clients.
+	SuccessRate *Share `yaml:"success_rate"` // minimum
+	LinkShare   *Share `yaml:"link_share"`   // minimum
+	// ClientGoodput is the minimum goodput of a cell, divided by its clients.
 	ClientGoodput *Rate `yaml:"client_goodput"`
-	TTFBP50       *Time `yaml:"ttfb_p50"` // at most
-	TTFBP95       *Time `yaml:"ttfb_p95"` // at most
-	TTFBP99       *Time `yaml:"ttfb_p99"` // at most
-	// GoodputOver is the least ratio of goodput to that of other targets, by
-	// their names; over all repetitions together.
+	TTFBP50       *Time `yaml:"ttfb_p50"` // maximum
+	TTFBP95       *Time `yaml:"ttfb_p95"` // maximum
+	TTFBP99       *Time `yaml:"ttfb_p99"` // maximum
+	// GoodputOver is the minimum ratio of the goodput to that of another target, by the
+	// name of that target. It is computed from all repetitions together.
 	GoodputOver map[string]Ratio `yaml:"goodput_over"`
 
-	line int // of the file
+	line int // in the file
 }
 
-// Share is from 0 to 1, written so or as 99.9%.
+// Share is a number from 0 to 1. It is written as 0.999 or as 99.9%.
 type Share float64
 
-// Ratio is 0 or more, written so or as 95%.
+// Ratio is a number of 0 or more. It is written as 0.95 or as 95%.
 type Ratio float64
 
-// Time is written as Go's durations are: 200ms, 1.5s.
+// Time is written as a Go duration, such as 200ms or 1.5s.
 type Time time.Duration
 
-// Rate is in bits per second, written as those of links are: 5mbit, 1gbit.
+// Rate is in bits per second. It is written as the rate of a link: 5mbit, 1gbit.
 type Rate float64
 
-// Load reads a file of limits: a YAML list of rules. What it does not know it
-// refuses, with the line.
+// Load reads a file of limits, which is a YAML list of rules. It refuses unknown keys and
+// bad values, and names the line.
 func Load(path string) ([]Rule, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -82,7 +82,7 @@ func parse(data []byte) ([]Rule, error) {
 		return nil, oneLine(err)
 	}
 	if len(rules) == 0 {
-		return nil, errors.New("it has no rule: write a list of them, such as: - {target: gateway, success_rate: 99.9%}")
+		return nil, errors.New("it has no rule: write a list of rules, such as: - {target: gateway, success_rate: 99.9%}")
 	}
 	if !errors.Is(decoder.Decode(new(yaml.Node)), io.EOF) {
 		return nil, errors.New("it has more than one YAML document: write one list of rules")
@@ -107,7 +107,7 @@ var (
 	kinds = map[string]string{"map": "a mapping", "seq": "a list", "str": "text", "int": "a number", "float": "a number", "bool": "true or false"}
 )
 
-// oneLine writes what the YAML library says without the names of Go types.
+// oneLine returns an error of the YAML library as one line, without the names of Go types.
 func oneLine(err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	text = strings.TrimPrefix(text, "unmarshal errors:\n")
@@ -181,7 +181,7 @@ func (r Rule) Selects(target, link, mode string) bool {
 	return selects(r.Target, target) && selects(r.Link, link) && selects(r.Mode, mode)
 }
 
-// selects tells whether a name is among the patterns.
+// selects reports whether a name matches one of the patterns.
 func selects(patterns, name string) bool {
 	if patterns == "" {
 		return true

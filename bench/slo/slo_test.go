@@ -75,7 +75,7 @@ func runOf(cells ...result.Cell) *result.Run {
 	return &result.Run{ID: "x", Cells: cells, Planned: len(cells)}
 }
 
-// check wants the lines of what does not hold, and how many were looked at.
+// check compares the broken limits and the number of checked limits with what is wanted.
 func check(t *testing.T, run *result.Run, text string, checked int, want ...string) {
 	t.Helper()
 	got := Check(run, rules(t, text))
@@ -83,7 +83,7 @@ func check(t *testing.T, run *result.Run, text string, checked int, want ...stri
 		t.Errorf("%s\n%s", text, diff)
 	}
 	if n := got.Held + len(got.Broken); n != checked || got.NotJudged != nil {
-		t.Errorf("%s\n%d limits were looked at, want %d; not judged: %q", text, n, checked, got.NotJudged)
+		t.Errorf("%s\n%d limits were checked, want %d; not judged: %q", text, n, checked, got.NotJudged)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestGoodputPerClient(t *testing.T) {
 		"line 1: raw, 1MiB, 10 clients, no emulated link, repetition 1: goodput per client is 80 Mbit/s; it must be at least 80.001")
 }
 
-// 99.89 % must not read "99.9 %; it must be at least 99.9 %".
+// 99.89 % must not be shown as "99.9 %; it must be at least 99.9 %".
 func TestFailuresAreReadable(t *testing.T) {
 	c := cell("gateway", "1gbit/40ms", "full", 1, 2)
 	c.RequestsOK, c.Failed = 9989, map[records.Outcome]int{"status": 11}
@@ -135,7 +135,7 @@ func TestRulesSelectByNamesAndGlobs(t *testing.T) {
 		outcome := Check(run, rules(t, "- "+selector+"\n  ttfb_p95: 1s"))
 		checked, broken := outcome.Held+len(outcome.Broken), outcome.Broken
 		if n == 0 {
-			if len(broken) != 1 || !strings.Contains(broken[0], "no cell of the run") {
+			if len(broken) != 1 || !strings.Contains(broken[0], "selects no cell of the run") {
 				t.Errorf("%s: %q; want that nothing is selected", selector, broken)
 			}
 		} else if checked != n || len(broken) > 0 {
@@ -149,10 +149,10 @@ func TestWhatIsNotKnownDoesNotHold(t *testing.T) {
 	c.RequestsOK, c.CeilingBits = 0, 0
 	c.TTFB = result.Quantiles{P95: &result.Quantile{Ms: 90, Bound: true}, P99: &result.Quantile{Ms: 7000, Bound: true}}
 	check(t, runOf(c), "- {success_rate: 0%, link_share: 0%, ttfb_p50: 1s, ttfb_p95: 100ms, ttfb_p99: 1s}", 5,
-		"line 1: x, full, 1 client, no emulated link, repetition 1: success rate is not known, as no request ended; it must be at least 0 %",
-		"line 1: x, full, 1 client, no emulated link, repetition 1: link share is not known, as the link has no measured ceiling; it must be at least 0 %",
-		"line 1: x, full, 1 client, no emulated link, repetition 1: TTFB p50 is not known, as no request was answered; it must be at most 1s",
-		"line 1: x, full, 1 client, no emulated link, repetition 1: TTFB p95 is above 90ms, how far the cut requests hide; it must be at most 100ms: a longer DURATION shows it",
+		"line 1: x, full, 1 client, no emulated link, repetition 1: success rate is unknown, because no request ended; it must be at least 0 %",
+		"line 1: x, full, 1 client, no emulated link, repetition 1: link share is unknown, because the link has no measured ceiling; it must be at least 0 %",
+		"line 1: x, full, 1 client, no emulated link, repetition 1: TTFB p50 is unknown, because no request was answered; it must be at most 1s",
+		"line 1: x, full, 1 client, no emulated link, repetition 1: TTFB p95 is above 90ms, and may be above the limit of 100ms: requests were cut. Use a longer DURATION",
 		"line 1: x, full, 1 client, no emulated link, repetition 1: TTFB p99 is above 7s; it must be at most 1s")
 }
 
@@ -164,11 +164,11 @@ func TestGoodputOverAnotherTarget(t *testing.T) {
 	check(t, run, "- goodput_over: {raw: 0.95}", 1,
 		"line 1: gateway, full, 1 client, no emulated link: goodput over that of raw is 0.9000; it must be at least 0.95")
 	check(t, run, "- {target: gateway, goodput_over: {other: 0.5}}", 1,
-		"line 1: goodput_over names other, which is no target of the run; it has the targets gateway, raw, links none, modes full and concurrencies 1")
+		"line 1: goodput_over names other, which is not a target of the run; the run has the targets gateway, raw, links none, modes full and concurrencies 1")
 	elsewhere := raw
 	elsewhere.Mode = "1MiB"
 	check(t, runOf(elsewhere, gateway), "- {target: gateway, goodput_over: {raw: 0.5}}", 1,
-		"line 1: gateway, full, 1 client, no emulated link: goodput over that of raw is not known, as that has no such cell or delivered nothing; it must be at least 0.5")
+		"line 1: gateway, full, 1 client, no emulated link: goodput over that of raw is unknown, because that target has no such cell or delivered nothing; it must be at least 0.5")
 
 	raw2, gateway2 := raw, gateway
 	raw2.Repetition, gateway2.Repetition, gateway2.WindowBytes = 2, 2, 0.91e9
@@ -180,7 +180,7 @@ func TestGoodputOverAnotherTarget(t *testing.T) {
 		"line 1: gateway, full, 1 client, no emulated link: goodput over that of raw is 0.9050 (99 % interval 0.877 to 0.934); it must be at least 0.95")
 }
 
-// What the machine decided is neither held nor broken; where that is all there is,
+// A figure that the machine decided is neither held nor broken. If every figure is one,
 // the check does not pass.
 func TestWhatTheMachineDecidedIsNotJudged(t *testing.T) {
 	raw, gateway := cell("raw", "1gbit/40ms", "1MiB", 10, 1), cell("gateway", "1gbit/40ms", "1MiB", 10, 1)
@@ -204,7 +204,7 @@ func TestWhatTheMachineDecidedIsNotJudged(t *testing.T) {
 
 	got = Check(run, rules(t, "- {concurrency: 1000, target: gateway, success_rate: 99%, ttfb_p95: 1h, goodput_over: {raw: 0}}"))
 	if got.Held != 1 || len(got.NotJudged) != 2 || len(got.Broken) != 2 ||
-		!strings.Contains(got.Broken[0], "line 1: TTFB p95 could not be judged in any of the cells") || !strings.Contains(got.Broken[1], "line 1: goodput over that of raw could not be judged") {
+		!strings.Contains(got.Broken[0], "line 1: TTFB p95 could not be judged in any cell") || !strings.Contains(got.Broken[1], "line 1: goodput over that of raw could not be judged") {
 		t.Errorf("a rule of which nothing can be judged: %+v", got)
 	}
 }
@@ -225,16 +225,16 @@ func TestFailuresOnAStarvingLinkAreNotCharged(t *testing.T) {
 func TestARuleThatSelectsNothingSaysWhatThereIs(t *testing.T) {
 	run := runOf(cell("raw", "1gbit/40ms", "1MiB", 10, 1), cell("raw", "none", "1MiB", 100, 1))
 	check(t, run, "- {target: gatway, success_rate: 99%}", 1,
-		"line 1: no cell of the run is one that this rule selects; it has the targets raw, links 1gbit/40ms, none, modes 1MiB and concurrencies 10, 100")
+		"line 1: this rule selects no cell of the run; the run has the targets raw, links 1gbit/40ms, none, modes 1MiB and concurrencies 10, 100")
 }
 
 func TestAnIncompleteRunDoesNotPass(t *testing.T) {
 	run := runOf(cell("raw", "none", "full", 1, 1))
 	run.Planned = 3
-	check(t, run, "- success_rate: 99%", 2, "the run is incomplete: 1 of 3 planned cells are there")
+	check(t, run, "- success_rate: 99%", 2, "the run is incomplete: it has 1 of 3 planned cells")
 	run.Cells = nil
-	check(t, run, "- success_rate: 99%", 2, "the run is incomplete: 0 of 3 planned cells are there",
-		"line 1: no cell of the run is one that this rule selects; it has none")
+	check(t, run, "- success_rate: 99%", 2, "the run is incomplete: it has 0 of 3 planned cells",
+		"line 1: this rule selects no cell of the run; the run has no cells")
 }
 
 func TestACellThatTheMachineDecided(t *testing.T) {

@@ -39,7 +39,7 @@ func TestCheckExitsWithOneForALimitThatDoesNotHold(t *testing.T) {
 		{"the machine decided some", []string{"--slo", limits("- {success_rate: 99.9%, link_share: 95%}"), hostLimited(func(c result.Cell) bool { return c.Repetition == 2 })}, 0,
 			"all 54 limits hold in 20261121T061156Z-vm; 6 could not be judged, because the machine that measured decided them", ""},
 		{"the machine decided all", []string{"--slo", limits("- {link_share: 1%}"), hostLimited(func(result.Cell) bool { return true })}, 1,
-			"line 1: link share could not be judged in any of the cells that this rule selects", "1 of 1 limits do not hold in 20261121T061156Z-vm; 30 could not be judged"},
+			"line 1: link share could not be judged in any cell that this rule selects", "1 of 1 limits do not hold in 20261121T061156Z-vm; 30 could not be judged"},
 		{"unknown key", []string{"--slo", limits("- {goodput: 3}"), recorded10Gbit}, 2, "", "line 1: field goodput not found"},
 		{"no file", []string{recorded10Gbit}, 2, "", "--slo FILE"},
 		{"no run", []string{"--slo", limits("- {ttfb_p95: 1s}"), t.TempDir()}, 2, "", "name the folder of a run"},
@@ -62,7 +62,7 @@ func TestTheExampleOfCheckIsRead(t *testing.T) {
 	if err := os.WriteFile(path, []byte(help[start:end]), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if out, code, err := executed(checkCommand(), "--slo", path, recorded10Gbit); code != 1 || !strings.Contains(out, "line 6: no cell of the run") {
+	if out, code, err := executed(checkCommand(), "--slo", path, recorded10Gbit); code != 1 || !strings.Contains(out, "line 7: this rule selects no cell") {
 		t.Errorf("%d, %v, %q", code, err, out)
 	}
 }

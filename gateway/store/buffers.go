@@ -8,9 +8,8 @@ type buffer struct {
 	payload [blockPayload]byte
 }
 
-// buffers lends buffers. The last one returned is lent first, as it is most
-// likely still in a cache; and only so many are ever made as were lent at the
-// same time.
+// buffers is a pool of buffers. It hands out the last one returned first, which is most
+// likely still in a CPU cache. It allocates a buffer only if all others are in use.
 type buffers struct {
 	mu   sync.Mutex
 	free []*buffer

@@ -9,15 +9,15 @@ import (
 	"piecebench/piece"
 )
 
-// Flat serves pieces from files that hold nothing else, unpadded, by
+// Flat serves each piece from a file of its own, which holds the unpadded payload. It uses
 // sendfile(2).
 type Flat struct {
 	dir   string
 	turns *turns
 }
 
-// chunk is the most bytes that one sendfile call sends: beside copying them
-// the call itself is nothing.
+// chunk is the maximum number of bytes per sendfile call. Copying so many bytes takes much
+// longer than the call itself.
 const chunk = 256 << 10
 
 // NewFlat returns a store of flat files.
@@ -25,7 +25,7 @@ func NewFlat(c Config) *Flat {
 	return &Flat{dir: c.Dir, turns: newTurns(c)}
 }
 
-// Open opens a piece's flat file.
+// Open opens the flat file of a piece.
 func (s *Flat) Open(p piece.Piece) (Object, error) {
 	f, err := open(s.dir, p.Flat, p.UnpaddedSize())
 	if err != nil {
@@ -56,7 +56,7 @@ func (o *flatObject) Send(socket int, off, n int64) (int64, error) {
 	sent, err := retry(func() (int, error) { return unix.Sendfile(socket, o.fd, &off, int(n)) })
 	switch {
 	case err == unix.EIO || err == unix.EINVAL || err == unix.ESTALE || err == unix.ENOMEM:
-		return 0, &Error{o.file.Name(), err} // no socket fails with these
+		return 0, &Error{o.file.Name(), err} // errors of the file: a socket has none of these
 	case err != nil:
 		return 0, err
 	case sent == 0:
@@ -65,11 +65,11 @@ func (o *flatObject) Send(socket int, off, n int64) (int64, error) {
 	return int64(sent), nil
 }
 
-// cache sees to it that n bytes from off on are in the page cache, judged by
-// the first and the last of them.
+// cache checks that n bytes at off are in the page cache, by reading the first and the last
+// of them. With wait, it reads them from disk.
 func (o *flatObject) cache(off, n int64, wait bool) error {
 	if wait {
-		// These, and the next while these are sent. It is only a hint.
+		// A hint: read ahead this chunk, and the next one while this one is sent.
 		unix.Fadvise(o.fd, off, 2*chunk, unix.FADV_WILLNEED)
 	}
 	var b [1]byte
@@ -83,7 +83,7 @@ func (o *flatObject) cache(off, n int64, wait bool) error {
 
 func (o *flatObject) Close() error { return o.file.Close() }
 
-// noEOF makes the end of a file the fault that it is inside of a piece.
+// noEOF turns io.EOF into io.ErrUnexpectedEOF: a file must not end within a piece.
 func noEOF(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF

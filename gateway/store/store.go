@@ -1,8 +1,8 @@
-// Package store opens pieces where a storage provider keeps them, and sends
-// them to sockets.
+// Package store opens the files in which a storage provider keeps pieces, and sends pieces
+// to sockets.
 //
-// No store holds memory or a thread for a client that is not taking bytes:
-// what a send needs, it holds for one call, and the calls take turns.
+// A client that does not read occupies no buffer and no thread: each call to Send holds its
+// buffer only until it returns, and the calls take turns.
 package store
 
 import (
@@ -20,28 +20,27 @@ import (
 
 // A Store opens pieces. It is safe for concurrent use.
 type Store interface {
-	// Open opens a piece, after checking that the file it is in is there and
-	// long enough. Errors are *Error.
+	// Open opens a piece. It checks that the file exists and is long enough. Errors are
+	// *Error.
 	Open(p piece.Piece) (Object, error)
 }
 
-// Object is one open piece: the bytes that its v1 CID names, payload and then
-// zeros. Offsets must be inside of these. It is safe for concurrent use until
-// closed.
+// Object is one open piece: the bytes that its v1 CID identifies, which are the payload
+// followed by zeros. Offsets must be within these bytes. It is safe for concurrent use
+// until it is closed.
 type Object interface {
 	// ReadAt reads as io.ReaderAt does. Errors are *Error.
 	io.ReaderAt
-	// Send waits for its turn, then writes up to n bytes from off on to a
-	// non-blocking stream socket, and returns how many it wrote: fewer without
-	// an error only means that it wants to be called again. The error is unix.EAGAIN when the socket takes
-	// no more for now, an *Error when the piece could not be read, else what
-	// the socket failed with.
+	// Send waits for its turn, writes up to n bytes at off to a non-blocking stream
+	// socket, and returns the number of bytes written. If that is less than n without an
+	// error, call Send again. The error is unix.EAGAIN if the socket takes no more for
+	// now, an *Error if the piece could not be read, and otherwise that of the socket.
 	Send(socket int, off, n int64) (int64, error)
 	io.Closer
 }
 
-// Error says that a piece could not be read from its file, in contrast to
-// could not be sent. It is the provider's fault, not the client's.
+// Error reports that a piece could not be read from its file, as opposed to not sent. The
+// cause is at the provider, not at the client.
 type Error struct {
 	Path string
 	Err  error
@@ -50,19 +49,19 @@ type Error struct {
 func (e *Error) Error() string { return fmt.Sprintf("piece file %s: %v", e.Path, e.Err) }
 func (e *Error) Unwrap() error { return e.Err }
 
-// Names of the stores, as New takes them.
+// Names of the stores, for New.
 const (
 	UnsealedName = "unsealed"
 	FlatName     = "flat"
 )
 
-// Config is what the stores have in common.
+// Config is the configuration of a store.
 type Config struct {
-	Dir string // that the manifest's paths are relative to
-	// Reads is how many reads may wait for the disk at the same time. Each
-	// holds a thread, and in the unsealed store its buffers.
+	Dir string // the paths in the manifest are relative to it
+	// Reads is the number of reads that may wait for the disk at the same time. Each one
+	// occupies a thread, and in the unsealed store a buffer.
 	Reads int
-	// Observe is called with the time that each read of a file took.
+	// Observe is called with the duration of each read of a file.
 	Observe func(time.Duration)
 }
 
@@ -77,10 +76,10 @@ func New(name string, config Config) (Store, error) {
 	return nil, fmt.Errorf("unknown store %q: use %s or %s", name, UnsealedName, FlatName)
 }
 
-// open opens a file below dir that must have at least size bytes. It is opened
-// anew for each request: that costs 5 us, sees a replaced or lost file at once,
-// and gives each client's stream a read-ahead state of its own. os.Open would
-// ask the poller to take it, in five system calls, which it does not do.
+// open opens a file below dir, which must have at least size bytes. Each request opens the
+// file again. This takes 5 us, notices a replaced or missing file at once, and gives each
+// client a read-ahead state of its own. os.Open would make five more system calls, to try
+// to register the file with Go's poller.
 func open(dir, name string, size int64) (*os.File, error) {
 	if name == "" {
 		return nil, &Error{dir, errors.New("the manifest names no file of this store for the piece")}
@@ -106,7 +105,7 @@ func open(dir, name string, size int64) (*os.File, error) {
 	return nil, &Error{path, err}
 }
 
-// bare takes the path off an error that will be given it again.
+// bare removes the path from an error. *Error adds it again.
 func bare(err error) error {
 	if pe, ok := errors.AsType[*os.PathError](err); ok {
 		return fmt.Errorf("%s: %w", pe.Op, pe.Err)
@@ -114,7 +113,7 @@ func bare(err error) error {
 	return err
 }
 
-// retry calls a system call again while a signal interrupts it.
+// retry repeats a system call that a signal interrupts.
 func retry(call func() (int, error)) (int, error) {
 	for {
 		if n, err := call(); err != unix.EINTR {

@@ -7,17 +7,15 @@ import (
 	"time"
 )
 
-// turns share the processors and the disk among transfers, first come, first
-// served.
+// turns shares the processors and the disk among the transfers, in the order in which they
+// come.
 //
-// A turn is one Send: a block out of the page cache is copied into a socket.
-// That takes some 100 us of a processor and waits for nothing, so there are as
-// many turns at a time as Go has processors. The other transfers whose sockets
-// are writable wait here and not in the scheduler's queues, where a new
-// connection or request would have to wait behind all of them, and not as
-// threads inside the kernel, where they would take the processors from each
-// other. Reads that wait for the disk are not made in a turn, as they would
-// keep the processors idle; their number has a limit of its own.
+// A turn is one Send: it copies a block from the page cache to a socket. This takes about
+// 100 us of CPU time and does not block, so the number of simultaneous turns is GOMAXPROCS.
+// The other transfers whose sockets are writable wait here. In the queues of Go's scheduler,
+// a new connection or request would wait behind all of them. As threads in the kernel, they
+// would preempt each other. A read that waits for the disk is not part of a turn, because
+// the processor would be idle. The number of such reads has a limit of its own.
 type turns struct {
 	running chan struct{}
 	disk    chan struct{}
@@ -32,13 +30,12 @@ func newTurns(c Config) *turns {
 	}
 }
 
-// errDisk says that a read would have to wait for the disk.
+// errDisk means that a read would have to wait for the disk.
 var errDisk = errors.New("not in the page cache")
 
-// begin waits for a turn and for what read reads. It calls read in the turn
-// first. If that returns errDisk, it gives the turn up, calls read again with
-// leave to wait for the disk, and waits for another turn. After an error there
-// is no turn.
+// begin waits for a turn and reads. It first calls read within the turn. If that returns
+// errDisk, begin ends the turn, calls read with wait set, and waits for another turn. After
+// an error the caller has no turn.
 func (t *turns) begin(read func(wait bool) error) error {
 	t.running <- struct{}{}
 	err := read(false)
@@ -49,7 +46,7 @@ func (t *turns) begin(read func(wait bool) error) error {
 	if err != errDisk {
 		return err
 	}
-	// Also while waiting for the turn, to bound how many hold what they read.
+	// It is held until the turn comes, too, which limits the buffers in use.
 	t.disk <- struct{}{}
 	defer func() { <-t.disk }()
 	if err := read(true); err != nil {
@@ -61,8 +58,8 @@ func (t *turns) begin(read func(wait bool) error) error {
 
 func (t *turns) end() { <-t.running }
 
-// readHead fills p outside of any turn. It is for the few bytes that a response
-// begins with.
+// readHead fills p outside of a turn. It is meant for the few bytes at the start of a
+// response.
 func (t *turns) readHead(f *os.File, p []byte, off int64) error {
 	err := t.read(f, p, off, false)
 	if err == errDisk {
@@ -73,13 +70,13 @@ func (t *turns) readHead(f *os.File, p []byte, off int64) error {
 	return err
 }
 
-// read fills p from a file, if it may not wait for the disk only out of the
-// page cache. Errors are errDisk and *Error.
+// read fills p from a file. Unless wait is set, it reads from the page cache only. Errors
+// are errDisk and *Error.
 func (t *turns) read(f *os.File, p []byte, off int64, wait bool) error {
 	start := time.Now()
 	if !wait {
-		// Where a file system does not know this flag, each read may wait. What
-		// else is wrong is told by the read that does.
+		// If the file system does not support this flag, every read may wait. Other errors
+		// come again from the read that waits.
 		n, err := readNow(int(f.Fd()), p, off)
 		if err != nil || n < len(p) {
 			return errDisk
