@@ -66,6 +66,7 @@ type Panel struct {
 	Repeat     string     `json:"repeat"` // a variable: the panel is repeated for each of its values
 	Datasource Datasource `json:"datasource"`
 	Targets    []Target   `json:"targets"`
+	Panels     []Panel    `json:"panels"` // of a collapsed row, which Load puts behind it
 }
 
 // Target is a query of a panel.
@@ -99,7 +100,15 @@ func Load() ([]Dashboard, error) {
 		if err := json.Unmarshal(data, &d); err != nil {
 			return nil, fmt.Errorf("%s: %w", e.Name(), err)
 		}
+		d.Panels = unfold(d.Panels)
 		all = append(all, d)
 	}
 	return all, nil
+}
+
+func unfold(panels []Panel) (all []Panel) {
+	for _, p := range panels {
+		all = append(append(all, p), p.Panels...)
+	}
+	return all
 }

@@ -43,6 +43,7 @@ type drawn struct {
 	} `json:"transformations"`
 	Options map[string]any `json:"options"`
 	Targets []query        `json:"targets"`
+	Panels  []drawn        `json:"panels"`
 }
 
 type query struct {
@@ -69,7 +70,11 @@ func each(t *testing.T, test func(t *testing.T, d dashboards.Dashboard, panels [
 		if err := json.Unmarshal(data, &file); err != nil {
 			t.Fatal(err)
 		}
-		t.Run(d.File, func(t *testing.T) { test(t, d, file.Panels, string(data)) })
+		var panels []drawn
+		for _, p := range file.Panels {
+			panels = append(append(panels, p), p.Panels...)
+		}
+		t.Run(d.File, func(t *testing.T) { test(t, d, panels, string(data)) })
 	}
 }
 

@@ -59,7 +59,7 @@ func prometheus(t *testing.T) string {
 	return ""
 }
 
-// measured is a run of eight cells: raw and gateway, 1 and 10 clients, two repetitions. share
+// measured is a run of twelve cells: raw and gateway, 1 and 10 clients, three repetitions. share
 // is the part that it got of what the faster run got.
 func measured(id string, started time.Time, share float64, connections string) *result.Run {
 	run := &result.Run{
@@ -71,15 +71,15 @@ func measured(id string, started time.Time, share float64, connections string) *
 	for _, c := range []struct {
 		target      string
 		clients     int
-		goodput     [2]float64 // Mbit/s of the repetitions
+		goodput     [3]float64 // Mbit/s of the repetitions
 		ttfb        float64    // p95 in ms
 		bound       bool
 		failed, cut int64
 	}{
-		{"raw", 1, [2]float64{100, 100}, 40, false, 0, 1},
-		{"gateway", 1, [2]float64{90, 94}, 44, false, 0, 1},
-		{"raw", 10, [2]float64{200, 200}, 50, false, 0, 10},
-		{"gateway", 10, [2]float64{100, 100}, 500, true, 3, 10},
+		{"raw", 1, [3]float64{100, 100, 100}, 40, false, 0, 1},
+		{"gateway", 1, [3]float64{90, 94, 92}, 44, false, 0, 1},
+		{"raw", 10, [3]float64{200, 200, 200}, 50, false, 0, 10},
+		{"gateway", 10, [3]float64{98, 100, 102}, 500, true, 3, 10},
 	} {
 		for i, mbit := range c.goodput {
 			run.Cells = append(run.Cells, result.Cell{
@@ -89,6 +89,7 @@ func measured(id string, started time.Time, share float64, connections string) *
 				RequestsOK: 97, RequestsCut: c.cut, Failed: map[records.Outcome]int{records.Status: int(c.failed)},
 				TTFB:            result.Quantiles{P50: &result.Quantile{Ms: c.ttfb / 2}, P95: &result.Quantile{Ms: c.ttfb, Bound: c.bound}},
 				ServerCPUSPerGB: &serverCPU, GenCPUSPerGB: &k6CPU, ServerRSSMB: &memory, LimitedBy: "link",
+				Evidence: &result.Evidence{Wire: &result.Wire{Bytes: int64(mbit * share * 1.05e6 / 8), Packets: 1e6, Seconds: 1}},
 			})
 		}
 	}
@@ -147,13 +148,18 @@ func TestThePanelsShowTheFiguresOfTheRuns(t *testing.T) {
 		return counter
 	}
 	none := map[string]string{}
-	waiting := samples(begin, with(cell, "expected_response", "true"), "k6_http_req_waiting_seconds")
-	for _, c := range clients { // all in the bucket from 0.5 to 1 s
-		waiting.Histograms = append(waiting.Histograms, &prompb.Histogram{
-			Timestamp: begin.Add(time.Duration(c[0]) * time.Second).UnixMilli(), Count: &prompb.Histogram_CountInt{CountInt: uint64(c[0])}, Sum: c[0],
-			ZeroCount: &prompb.Histogram_ZeroCountInt{}, PositiveSpans: []*prompb.BucketSpan{{Offset: 0, Length: 1}}, PositiveDeltas: []int64{int64(c[0])},
-		})
+	// One a second ends, all in the bucket from 0.5 to 1 s.
+	histograms := func(labels map[string]string, name string, mean float64) *prompb.TimeSeries {
+		s := samples(begin, labels, name)
+		for _, c := range clients {
+			s.Histograms = append(s.Histograms, &prompb.Histogram{
+				Timestamp: begin.Add(time.Duration(c[0]) * time.Second).UnixMilli(), Count: &prompb.Histogram_CountInt{CountInt: uint64(c[0])}, Sum: mean * c[0],
+				ZeroCount: &prompb.Histogram_ZeroCountInt{}, PositiveSpans: []*prompb.BucketSpan{{Offset: 0, Length: 1}}, PositiveDeltas: []int64{int64(c[0])},
+			})
+		}
+		return s
 	}
+	done := with(cell, "outcome", "ok")
 	other := map[string]string{"instance": "the lab before"}
 	if err := client.Store(context.Background(), []*prompb.TimeSeries{
 		samples(begin, cell, "k6_vus", clients...), samples(begin, cell, "k6_vus_max", clients...), samples(begin, cell, "k6_data_received_total", received...),
@@ -161,7 +167,10 @@ func TestThePanelsShowTheFiguresOfTheRuns(t *testing.T) {
 		samples(begin, other, "netem_host_cpus", [2]float64{20, 64}), samples(begin, other, "netem_backlog_bytes", [2]float64{20, 1e9}), samples(begin, none, "netem_backlog_bytes", [2]float64{49, 5}),
 		samples(begin, none, "nginx_up", [2]float64{49, 1}), samples(begin, map[string]string{"job": "gateway"}, "up", [2]float64{49, 0}),
 		samples(begin, map[string]string{"command": "nginx"}, "netem_server_memory_bytes", [2]float64{49, 7}),
-		waiting, samples(begin, with(cell, "outcome", "ok"), "k6_http_reqs_total", per(6)...),
+		histograms(with(cell, "expected_response", "true"), "k6_http_req_waiting_seconds", 1), samples(begin, done, "k6_http_reqs_total", per(6)...),
+		histograms(done, "k6_job_duration_seconds", 1), histograms(with(done, "stage", "download"), "k6_stage_duration_seconds", 0.6), histograms(with(done, "stage", "verify"), "k6_stage_duration_seconds", 0.25),
+		samples(begin, done, "k6_jobs_total", per(1)...), samples(begin, with(cell, "outcome", "status"), "k6_jobs_total", per(2)...),
+		samples(begin, none, "netem_tcp_retransmitted_segments_total", per(7)...),
 		samples(begin, cell, "k6_process_cpu_seconds_total", per(0.75)...), samples(begin, cell, "k6_process_resident_memory_bytes", [2]float64{49, 9}),
 		samples(begin, none, "netem_sent_bytes_total", per(1e8/8)...), samples(begin, map[string]string{"backend": "userspace"}, "netem_link_rate_bits", [2]float64{49, 2e8}),
 		samples(begin, map[string]string{"backend": "userspace"}, "netem_link_delay_seconds", [2]float64{49, 0.04}),
@@ -286,7 +295,7 @@ func values(t *testing.T, url string, target dashboards.Target, variables map[st
 	show := func(m model.Metric, v model.SampleValue) {
 		value := fmt.Sprintf("%.4g", float64(v))
 		switch {
-		case strings.Contains(target.Expr, "k6_http_req_waiting") && v > 0.5 && v <= 1:
+		case strings.Contains(target.Expr, "histogram_quantile") && strings.Contains(target.Expr, "k6_") && v > 0.5 && v <= 1:
 			value = "in its bucket" // Prometheus 3 interpolates in another way
 		case v > 1e12:
 			value = fmt.Sprintf("begin + %s", time.UnixMilli(int64(v)).Sub(begin))

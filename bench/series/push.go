@@ -63,7 +63,7 @@ func (p *Pusher) Push(run *result.Run, left time.Duration) bool {
 	if limit := now.Add(-keepFor); oldest.Before(limit) {
 		oldest = limit
 	}
-	all := ofRun(run, now, left)
+	all := append(ofRun(run, now, left), ofRows(run, now)...)
 	for _, c := range run.Cells[p.sent:] {
 		if c.WindowEnd().After(oldest) {
 			all = append(all, ofCell(run.ID, c)...)

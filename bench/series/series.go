@@ -13,6 +13,7 @@ import (
 
 	prompb "buf.build/gen/go/prometheus/prometheus/protocolbuffers/go"
 
+	"piecebench/bench/compare"
 	"piecebench/bench/result"
 	"piecebench/records"
 )
@@ -105,6 +106,26 @@ func ofRun(run *result.Run, now time.Time, left time.Duration) []*prompb.TimeSer
 		b.add("ceiling_bits_per_second", float64(c.CeilingBits))
 		b.add("rtt_seconds", c.IdleRTTMs/1000)
 		all = append(all, b.series...)
+	}
+	return all
+}
+
+// ofRows returns the intervals of the goodput of every other target over that of raw, by row,
+// as of now. A row with too few repetitions has none.
+func ofRows(run *result.Run, now time.Time) (all []*prompb.TimeSeries) {
+	for _, row := range run.Rows() {
+		for _, target := range run.Targets() {
+			e := compare.Goodput.Of(row.Cells["raw"], row.Cells[target])
+			if target == "raw" || !e.Interval {
+				continue
+			}
+			b := batch{prefix: "piecebench_row_", at: now, labels: map[string]string{
+				"run": run.ID, "target": target, "link": row.Link, "mode": row.Mode, "concurrency": strconv.Itoa(row.Concurrency),
+			}}
+			b.add("goodput_ratio", 1+e.Low, "end", "low")
+			b.add("goodput_ratio", 1+e.High, "end", "high")
+			all = append(all, b.series...)
+		}
 	}
 	return all
 }

@@ -7,6 +7,13 @@ import "fmt"
 func compare() object {
 	const ofRun = `run="$run",link=~"$link",mode=~"$mode",`
 	ratios := ratio(goodput, ofRun)
+	worst := func(end string) string {
+		return by("min", "target", interval(end, ofRun)+" and on (run, "+key+") bottomk by (target) (1, "+ratios+")")
+	}
+	median := func(end string) string {
+		return by("quantile", "target", "0.5, "+interval(end, ofRun)) + " and on (target) (" +
+			by("count", "target", interval(end, ofRun)) + " == " + by("count", "target", ratios) + ")"
+	}
 	each := func(m string) string { return cell("goodput_bits_per_second", m) }
 	repeated := each(ofRun+`target!="raw"`) + " / on (link, mode, concurrency, repetition) group_left () " + each(ofRun+`target="raw"`)
 	requests := func(outcome string) string { return "sum(" + cell("requests", ofCells+outcome) + ") or vector(0)" }
@@ -54,24 +61,28 @@ func compare() object {
 			"titleFormat": "Window of {{target}}, {{mode}}, {{concurrency}} clients", "textFormat": "{{link}}, repetition {{repetition}}", "tagKeys": "target,link,mode",
 		}},
 		[]object{
-			figures("Gateway / raw", "Goodput as a share of raw's, by row: a link, a mode and a number of clients, mean of the repetitions. Rows that only one of the two has finished are not counted. A row that the link limits is near 100 % whatever the gateway costs: see \"limited by\" and the CPU in the table of cells.",
-				"no row yet", at(0, 0, 9, 6),
-				list{matching("/(median|worst)$/", unit("percentunit"), decimals(1), property("thresholds", ratioColours))},
+			figures("Gateway / raw", "Goodput as a share of raw's, by row: a link, a mode and a number of clients, mean of the repetitions. Rows that only one of the two has finished are not counted. From, to: with three repetitions or more, the 99 % interval of the worst row; of the median, the medians of the ends of all rows, if each has an interval. A row that the link limits is near 100 % whatever the gateway costs: see \"limited by\" and the CPU in the table of cells.",
+				"no row yet", at(0, 0, 14, 6),
+				list{matching("/(median|worst|from|to)$/", unit("percentunit"), decimals(1), property("thresholds", ratioColours))},
 				last(by("quantile", "target", "0.5, "+ratios), "{{target}}, median"),
+				last(median("low"), "{{target}}, median from"), last(median("high"), "{{target}}, median to"),
 				last(by("min", "target", ratios), "{{target}}, worst"),
+				last(worst("low"), "{{target}}, worst from"), last(worst("high"), "{{target}}, worst to"),
 				last(by("count", "target", ratios), "{{target}}, rows")),
 			figures("Now", "The cell that runs, the number of cells of the whole sweep, and the time that the rest takes. A run is not alive between two cells, while a link is calibrated, or after its end.",
-				"no cell runs", at(9, 0, 15, 6), list{named("left", unit("s"), decimals(0))},
+				"no cell runs", at(14, 0, 10, 6), list{named("left", unit("s"), decimals(0))},
 				last(`0 * max by (target, link, mode, concurrency) (k6_vus{run="$run"}) + on () group_left () (1 + (count(last_over_time(piecebench_cell_goodput_bits_per_second{run="$run"}[1d])) or vector(0)))`,
 					"cell: {{target}}, {{mode}}, {{concurrency}} clients, {{link}}"),
 				last(`max(last_over_time(piecebench_run_planned_cells{run="$run"}[1d])) and on () k6_vus{run="$run"}`, "of"),
 				last(`clamp_min(max(last_over_time(piecebench_run_expected_end_timestamp_seconds{run="$run"}[1d])) - time(), 0) and on () k6_vus{run="$run"}`, "left")),
-			table("Gateway / raw by row", "One row for a link, a mode and a number of clients. Goodput: mean of the repetitions, and the lowest and highest ratio of one repetition, which are the same where there is one. TTFB p95 is left out where cut requests leave only a lower bound; above 100 % the target is slower.",
+			table("Gateway / raw by row", "One row for a link, a mode and a number of clients. Goodput: mean of the repetitions, and the lowest and highest ratio of one repetition, which are the same where there is one. 99 %: the interval of the ratio, from three repetitions on. TTFB p95 is left out where cut requests leave only a lower bound; above 100 % the target is slower.",
 				at(0, 6, 24, 8), "goodput", []string{"run"}, []column{
 					{name: "link", width: 140, label: "link"}, {name: "mode", width: 110, label: "mode"}, {name: "clients", width: 90, label: "concurrency"}, {name: "target", width: 120, label: "target"},
 					{name: "goodput", width: 130, expr: ratios, show: percent(1, ratioColours)},
 					{name: "lowest", width: 110, expr: by("min", "run, "+key, repeated), show: percent(1, steps("text"))},
 					{name: "highest", width: 110, expr: by("max", "run, "+key, repeated), show: percent(1, steps("text"))},
+					{name: "99 % from", width: 100, expr: interval("low", ofRun), show: percent(1, steps("text"))},
+					{name: "99 % to", width: 100, expr: interval("high", ofRun), show: percent(1, steps("text"))},
 					{name: "TTFB p95", width: 130, expr: ratio(exactTTFB, ofRun), show: percent(0, steps("green", 1.1, "orange", 1.5, "red"))},
 				}),
 			figures("Finished cells", "Sums over the finished cells of this run that are in the time range. Cut requests were still running at their window's end: neither success nor failure. The success rate is the lowest of any cell, ok / (ok + failed).",
@@ -113,7 +124,27 @@ func compare() object {
 				orNothing(share(`,outcome!~"ok|cut"`, "$1 failed")+"\nor\n"+share(`,outcome="cut"`, "$1 cut"))),
 			row("All finished cells", 58),
 			cells(repeated),
+			jobs(71),
 		})
+}
+
+// jobs is the row of the workloads that have jobs. Other runs have no such series.
+func jobs(y int) object {
+	of := func(metric, more string) string { return "rate(" + metric + "{" + ofCells + more + "}[1m])" }
+	took := func(q, name string) object {
+		return over("1s", "histogram_quantile("+q+", "+by("sum", "target", of("k6_job_duration_seconds", `,outcome="ok"`))+")", "{{target}} "+name)
+	}
+	stage := by("sum", "target, stage", of("k6_stage_duration_seconds", `,outcome="ok"`))
+	return folded("Jobs, of workloads that have them", y,
+		series("Jobs by outcome", "Jobs that ended, per second, over the last minute. Jobs that are cut at the end of a window do not end: the finished cells count them. Outcomes other than ok are failures.",
+			at(0, y+1, 8, 9), lines("ops", object{"fillOpacity": 10}), outcomes(),
+			over("1s", by("sum", "target, outcome", of("k6_jobs_total", "")), "{{target}} {{outcome}}")),
+		series("Time of a job", "Jobs that succeeded in the last minute, at the time they ended, from native histograms. Slow and cut jobs are missing here: the finished cells include them.",
+			at(8, y+1, 8, 9), with(lines("s", object{"scaleDistribution": logarithmic}), object{"min": nil}), append(targets[:len(targets):len(targets)], matching("/ p90$/", dashed()), matching("/ p99$/", property("custom.lineStyle", object{"fill": "dot", "dash": list{2, 6}}))),
+			took("0.5", "p50"), took("0.9", "p90"), took("0.99", "p99")),
+		series("Time in each stage", "Mean time that a job which succeeded in the last minute spent in each of its stages. One part is above the other: the top is the time of the whole job, if its stages follow each other.",
+			at(16, y+1, 8, 9), lines("s", object{"fillOpacity": 40, "stacking": object{"mode": "normal", "group": "A"}}), nil,
+			over("1s", "histogram_sum("+stage+") / histogram_count("+stage+")", "{{target}} {{stage}}")))
 }
 
 // cells is the table of a run's cells. The columns that decide come first.
@@ -121,7 +152,7 @@ func cells(ratios string) object {
 	figure := func(metric, matchers string) string {
 		return by("sum", key+", repetition", cell(metric, ofCells+matchers))
 	}
-	return table("Cells of this run", "One row a cell, as in cells.csv. Ratio: goodput as a share of raw's in the same repetition. Quantiles that cut requests make unknowable: p50 is left out, p95 is a lower bound (marked >). CPU is seconds per GB (10^9 bytes); server memory is that of its processes, without the page cache. \"Limited by\" is empty where the figures do not show it.",
+	return table("Cells of this run", "One row a cell, as in cells.csv. Ratio: goodput as a share of raw's in the same repetition. Quantiles that cut requests make unknowable: p50 is left out, p95 is a lower bound (marked >). On the wire: with headers and retransmissions, and by how much that is more than the payload delivered. CPU is seconds per GB (10^9 bytes); server memory is that of its processes, without the page cache. \"Limited by\" is empty where the figures do not show it.",
 		at(0, 59, 24, 12), "window from", nil, []column{
 			{name: "link", width: 120, label: "link"}, {name: "mode", width: 80, label: "mode"}, {name: "clients", width: 80, label: "concurrency"},
 			{name: "target", width: 90, label: "target"}, {name: "rep.", width: 60, label: "repetition"},
@@ -139,6 +170,8 @@ func cells(ratios string) object {
 			{name: "failed", width: 80, expr: figure("requests", `,outcome!~"ok|cut"`), show: coloured(steps("text", 1, "red"))},
 			{name: "cut", width: 80, expr: figure("requests", `,outcome="cut"`)},
 			{name: "TTFB p50", width: 100, expr: figure("ttfb_seconds", `,quantile="0.5",bound="exact"`), show: []object{unit("s")}},
+			{name: "on the wire", width: 110, expr: figure("wire_bits_per_second", ""), show: []object{unit("bps")}},
+			{name: "overhead", width: 90, expr: figure("wire_overhead_ratio", ""), show: []object{unit("percentunit"), decimals(1)}},
 			{name: "server CPU s/GB", width: 130, expr: figure("server_cpu_seconds_per_gigabyte", ""), show: []object{decimals(2)}},
 			{name: "k6 CPU s/GB", width: 110, expr: figure("generator_cpu_seconds_per_gigabyte", ""), show: []object{decimals(2)}},
 			{name: "server memory", width: 120, expr: figure("server_memory_bytes", ""), show: []object{unit("decbytes")}},

@@ -46,14 +46,23 @@ func dashboard(uid, description, from, refresh string, keep bool, variables, ann
 		})
 	}
 	d["links"] = links
-	for i, p := range panels {
-		p["id"] = i + 1
-		if p["type"] != "row" {
-			p["datasource"] = source
-		}
-	}
+	id := 0
+	number(panels, &id)
 	d["panels"] = panels
 	return d
+}
+
+// number gives panels, and those of collapsed rows, their ids and their data source.
+func number(panels []object, id *int) {
+	for _, p := range panels {
+		*id++
+		p["id"] = *id
+		if p["type"] != "row" {
+			p["datasource"] = source
+		} else if inside, ok := p["panels"].([]object); ok {
+			number(inside, id)
+		}
+	}
 }
 
 // ofRuns is a variable that offers runs: the newest first by the time of their start,

@@ -34,6 +34,11 @@ func row(title string, y int) object {
 	return object{"type": "row", "title": title, "collapsed": false, "gridPos": at(0, y, 24, 1), "panels": list{}}
 }
 
+// folded is a row that is closed until a reader opens it.
+func folded(title string, y int, panels ...object) object {
+	return with(row(title, y), object{"collapsed": true, "panels": panels})
+}
+
 // over queries a range. The shortest step is step: Grafana's $__rate_interval is four
 // of them.
 func over(step, expr, legend string) object {
@@ -136,9 +141,10 @@ func figures(title, description, none string, place object, overrides list, targ
 
 // against is a trend against the number of clients, one panel for each mode.
 func against(title, description string, place, defaults object, overrides list, expr string) object {
-	defaults["custom"] = with(object{"lineWidth": 2, "fillOpacity": 0, "showPoints": "always", "pointSize": 6, "spanNulls": true}, asObject(defaults["custom"]))
+	// The last point lies on the right edge. The axis on that side leaves room for its label.
+	defaults["custom"] = with(object{"lineWidth": 2, "fillOpacity": 0, "showPoints": "always", "pointSize": 6, "spanNulls": true, "axisPlacement": "right"}, asObject(defaults["custom"]))
 	clients := named("clients", property("unit", "none"), property("min", nil), property("max", nil),
-		property("custom.scaleDistribution", logarithmic), property("custom.axisLabel", "clients"))
+		property("custom.scaleDistribution", logarithmic), property("custom.axisLabel", "clients"), property("custom.axisPlacement", "auto"))
 	p := panel("trend", title+", $mode", description, place, defaults, with(curves, object{"xField": "clients"}), append(append(list{clients}, targets...), overrides...), rows(expr))
 	p["repeat"], p["repeatDirection"] = "mode", "v"
 	p["transformations"] = list{
@@ -146,6 +152,30 @@ func against(title, description string, place, defaults object, overrides list, 
 		object{"id": "groupingToMatrix", "options": object{"rowField": "concurrency", "columnField": "series", "valueField": "Value", "emptyValue": "null"}},
 		object{"id": "sortBy", "options": object{"fields": object{}, "sort": list{object{"field": `concurrency\series`}}}},
 		object{"id": "organize", "options": object{"renameByName": object{`concurrency\series`: "clients"}, "excludeByName": object{}, "indexByName": object{}}},
+	}
+	return p
+}
+
+// byRun has bars of each run: its revision below them, the oldest run first. exprs are
+// instant queries with the labels run and revision, by the name of the bar.
+func byRun(title, description string, place, defaults object, overrides list, started string, names, exprs []string) object {
+	rename, exclude := object{}, object{"Time": true, "run": true}
+	var queries []object
+	for i, expr := range exprs {
+		rename["Value #"+string(rune('A'+i))] = names[i]
+		queries = append(queries, rows(expr))
+	}
+	begin := "Value #" + string(rune('A'+len(exprs)))
+	exclude[begin] = true
+	defaults["custom"] = object{"lineWidth": 1, "fillOpacity": 80, "gradientMode": "none", "axisPlacement": "auto", "thresholdsStyle": object{"mode": "off"}}
+	p := panel("barchart", title, description, place, defaults, with(curves, object{
+		"xField": "revision", "orientation": "vertical", "xTickLabelRotation": -45, "xTickLabelMaxLength": 16, "xTickLabelSpacing": 0,
+		"showValue": "auto", "stacking": "none", "groupWidth": 0.7, "barWidth": 0.9, "barRadius": 0, "fullHighlight": false,
+	}), overrides, append(queries, rows(started))...)
+	p["transformations"] = list{
+		object{"id": "merge", "options": object{}},
+		object{"id": "sortBy", "options": object{"fields": object{}, "sort": list{object{"field": begin}}}},
+		object{"id": "organize", "options": object{"excludeByName": exclude, "indexByName": object{}, "renameByName": rename}},
 	}
 	return p
 }

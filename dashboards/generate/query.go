@@ -40,6 +40,11 @@ func exact(labels, matchers string) string {
 	return "(" + by("avg", labels, of("exact")) + " unless on (" + labels + ") " + of("lower") + ")"
 }
 
+// interval is an end of the 99 % interval of a row's goodput ratio to raw: low or high.
+func interval(end, matchers string) string {
+	return by("max", "run, "+key, `last_over_time(piecebench_row_goodput_ratio{`+matchers+`end="`+end+`"}[$__range])`)
+}
+
 // inColumn gives an expression's series the name of a curve: $1 in it is the target.
 func inColumn(expr, name string) string {
 	return fmt.Sprintf(`label_replace(%s, "series", "%s", "target", "(.*)")`, expr, name)

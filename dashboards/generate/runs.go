@@ -18,8 +18,11 @@ func runs() object {
 	baseline := list{matching("/ baseline$/", dashed())}
 	ratios := ratio(goodput, "")
 	info := "last_over_time(piecebench_run_info[$__range])"
-	finished := row("Finished cells, $link", 10)
+	finished := row("Finished cells, $link", 18)
 	finished["repeat"] = "link"
+	ofRevision := func(expr string) string {
+		return "(" + expr + ") * on (run) group_left (revision) max by (run, revision) (0 * " + info + " + 1)"
+	}
 	ratioColours := steps("red", 0.9, "orange", 0.97, "green")
 
 	return dashboard("piecebench-runs", "The runs in the time range, and one run against another: the effect of a change to the gateway, the machine or a setting.", "now-7d", "", false,
@@ -44,14 +47,19 @@ func runs() object {
 					{name: "CPUs", width: 70, label: "cpus"}, {name: "kernel", width: 160, label: "kernel"},
 					{name: "version", width: 90, label: "piecebench", expr: "topk by (run) (1, " + info + ") and on (run) " + measured},
 				}),
+			byRun("Gateway / raw by run", "The trend over the runs of the time range, the oldest first, with their revisions: goodput of every other target as a share of raw's, the median row and the worst. Runs with other settings differ for that reason: the table above has them.",
+				at(0, 10, 24, 8), object{"unit": "percentunit", "decimals": 1, "min": 0, "noValue": "no run in this time range"},
+				list{named("median", colour("orange")), named("worst", colour("dark-orange"))},
+				"floor(1000 * "+by("min", "run", "last_over_time(piecebench_cell_window_start_timestamp_seconds[$__range])")+")",
+				[]string{"median", "worst"}, []string{by("quantile", "run, revision", "0.5, "+ofRevision(ratios)), by("min", "run, revision", ofRevision(ratios))}),
 			finished,
 			against("Goodput", "Goodput of the run (solid) and of the baseline (dashed) against concurrent clients: means of the repetitions.",
-				at(0, 11, 12, 9), object{"unit": "bps", "min": 0}, baseline, curve("goodput_bits_per_second", "")),
+				at(0, 19, 12, 9), object{"unit": "bps", "min": 0}, baseline, curve("goodput_bits_per_second", "")),
 			against("Time to first byte p95", "Kaplan-Meier p95 of the run (solid) and of the baseline (dashed), means of the repetitions. Where cut requests leave only a lower bound, the bound is shown: see \"Raw against gateway\", which marks those.",
-				at(12, 11, 12, 9), object{"unit": "s", "custom": object{"scaleDistribution": logarithmic}}, baseline, curve("ttfb_seconds", `,quantile="0.95"`)),
-			row("All finished cells", 20),
+				at(12, 19, 12, 9), object{"unit": "s", "custom": object{"scaleDistribution": logarithmic}}, baseline, curve("ttfb_seconds", `,quantile="0.95"`)),
+			row("All finished cells", 28),
 			table("Run against baseline", "Means of the repetitions, and by how much the run differs from the baseline. One repetition has no uncertainty that could be shown here: small changes may be noise. TTFB is left out where it is a lower bound in any repetition. Cells that only one of the two runs has show no change.",
-				at(0, 21, 24, 12), "link", nil, []column{
+				at(0, 29, 24, 12), "link", nil, []column{
 					{name: "link", width: 120, label: "link"}, {name: "mode", width: 80, label: "mode"}, {name: "clients", width: 80, label: "concurrency"}, {name: "target", width: 90, label: "target"},
 					{name: "goodput, change", width: 120, expr: change(speed), show: percent(1, steps("red", -0.05, "text", 0.05, "green"))},
 					{name: "TTFB p95, change", width: 130, expr: change(ttfb), show: percent(1, steps("green", -0.05, "text", 0.05, "red"))},
