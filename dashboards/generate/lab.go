@@ -24,13 +24,13 @@ func lab() object {
 	alive := figures("Servers", "Whether each server answers at the end of the time range: nginx its status page, the gateway and the link agent Prometheus. All are down while there is no lab.",
 		"down", at(18, 0, 6, 4), list{matching("/./", property("mappings", up))},
 		last("max("+now("nginx_up")+") or vector(0)", "nginx"), last(`max(`+now(`up{job="gateway"}`)+`) or vector(0)`, "gateway"), last(`max(`+now(`up{job="netem"}`)+`) or vector(0)`, "link agent"))
-	bottlenecks := figures("Bottlenecks of finished cells", "Number of the run's finished cells by bottleneck: link, server, server-cpu, generator, latency, emulator, or host (all CPUs busy). Unknown: no rule held.",
+	bottlenecks := figures("Bottlenecks of finished cells", "Number of the run's finished cells by bottleneck. Host: all CPUs were busy. Unknown: no rule held. Methodology lists them all.",
 		"no cell yet", at(18, 4, 6, 4), nil,
 		last(by("count", "by", `last_over_time(piecebench_cell_limited_by`+ofK6+`[$__range])`), "{{by}}"))
 	for _, p := range []object{alive, bottlenecks} {
 		asObject(p["options"])["orientation"] = "auto"
 	}
-	limits := panel("bargauge", "What limits now", "Use of what can limit a cell: the rate of the link, and all CPUs of the machine that runs servers, link and clients. A cell counts as limited by the link from 95 % of its ceiling, by the host from 90 % of its CPUs. If neither is full, the bottleneck is latency, the server or k6. Empty unless a cell of this run runs at the end of the time range.",
+	limits := panel("bargauge", "What limits now", "How full the link is, and how busy all CPUs of the machine are that runs servers, link and clients. A cell counts as limited by the link from 95 % of its ceiling, by the host from 90 % of its CPUs. If neither is full, the bottleneck is latency, the server or k6. Empty unless a cell of this run runs at the end of the time range.",
 		at(0, 0, 6, 8), object{"unit": "percentunit", "decimals": 0, "min": 0, "max": 1, "noValue": "no cell runs", "color": object{"mode": "thresholds"}, "thresholds": steps("green", 0.9, "orange", 0.95, "red")},
 		object{
 			"displayMode": "lcd", "orientation": "horizontal", "reduceOptions": object{"calcs": list{"lastNotNull"}, "fields": "", "values": false}, "showUnfilled": true,
@@ -58,7 +58,7 @@ func lab() object {
 		append(list{ofRuns("run", "Run", "Runs in the time range, the newest first.", "", "")}, several("k6_data_received_total", "link", "mode")...), nil,
 		[]object{
 			limits,
-			series("What limited, over time", "The same shares over time; 0 for the link while it has no cap. The lines are the limits above which a finished cell counts as limited by the host (90 %) or the link (95 %).",
+			series("What limited, over time", "The same shares over time. The link's is 0 while it has no cap. The dashed lines are the limits above which a finished cell counts as limited by the host (90 %) or the link (95 %).",
 				at(6, 0, 12, 8), over90, colours("link", "green", "host CPUs", "semi-dark-red"), scraped(link, "link"), scraped(host, "host CPUs")),
 			alive, bottlenecks,
 			row("Link", 8),
@@ -69,17 +69,17 @@ func lab() object {
 				scraped("max("+now("netem_link_rate_bits")+") > 0 or vector(0)", "cap")),
 			series("Backlog", "Bytes waiting in the link's queue on the servers' side. With the kernel backend this includes the bytes that are delayed. If the queue is never empty, the link is the bottleneck.",
 				at(12, 9, 12, 8), lines("decbytes", object{"fillOpacity": 10}), colours("queue", "green"), scraped("max("+now("netem_backlog_bytes")+")", "queue")),
-			series("Round trip", "idle: as measured when the link was calibrated. with the queue: the delay plus the time that the queue takes to drain. This estimates, and does not measure, the round trip of a packet now; 0 without a link.",
+			series("Round trip", "Idle: as measured when the link was calibrated. With the queue: the delay plus the time that the queue takes to drain, which is an estimate of the round trip now. It is 0 without a link.",
 				at(0, 17, 8, 8), lines("s", nil), append(colours("with the queue", "green"), limit("/^idle/")),
 				scraped(`max by (link) (last_over_time(piecebench_link_rtt_seconds{run="$run",link=~"$link"}[$__range]))`, "idle {{link}}"),
 				scraped("(max("+now(`netem_link_delay_seconds{backend="userspace"}`)+") + 8 * max("+now("netem_backlog_bytes")+") / (max("+now("netem_link_rate_bits")+") > 0)) or clamp_min(8 * max("+now("netem_backlog_bytes")+") / (max("+now(`netem_link_rate_bits{backend="kernel"}`)+") > 0), scalar(max("+now("netem_link_delay_seconds")+"))) or vector(0)", "with the queue")),
-			series("Packets lost and sent again", "Packets from the servers that a full queue dropped or the link lost at random (the kernel backend counts these with the first), segments that their TCP sent again, and packets of the return path that the user-space delay line had no memory for. A few drops at the start of a flow are normal: TCP searches for the rate. Steady drops cost throughput.",
+			series("Packets lost and sent again", "Packets from the servers that found the queue full; those that the link lost at random (with the kernel backend the first include them); TCP segments that the servers sent again; and packets of the return path that the user-space delay line had no memory for. A few drops at the start of a flow are normal, because TCP searches for the rate. Steady drops cost throughput.",
 				at(8, 17, 8, 8), lines("pps", object{"fillOpacity": 10}), colours("queue full", "red", "at random", "yellow", "sent again", "blue", "delay line full", "purple"),
 				scraped("max("+rate("netem_dropped_packets_total")+")", "queue full"), scraped("max("+rate("netem_lost_packets_total")+")", "at random"), scraped("max("+rate("netem_tcp_retransmitted_segments_total")+")", "sent again"), scraped("max("+rate("netem_line_dropped_packets_total")+") or vector(0)", "delay line full")),
 			series("Lateness of the delay line", "User-space backend: how late packets left the delay line. Above 1 ms the emulated delay is no longer the requested one. The kernel backend has no such line: 0.",
 				at(16, 17, 8, 8), late, colours("p50", "green", "p99", "yellow"), scraped(lateness("0.5"), "p50"), scraped(lateness("0.99"), "p99")),
 			row("Servers and k6", 25),
-			series("CPU", "CPUs that each process uses. The agent measures the servers and itself; k6 measures itself. The rest is work of the kernel in interrupts, the runner, Prometheus and other processes of the host.",
+			series("CPU", "CPUs that each process uses. The agent measures the servers and itself; k6 measures itself. The rest of the host's use is the kernel's work in interrupts, the runner, Prometheus and other processes.",
 				at(0, 26, 12, 9), with(lines("none", object{"axisLabel": "cores"}), object{"decimals": 2}), cpus,
 				scraped(by("max", "command", rate(`netem_server_cpu_seconds_total{command!=""}`)), "{{command}}"), scraped("max("+rate("netem_agent_cpu_seconds_total")+")", "link agent"),
 				scraped("sum("+rate("k6_process_cpu_seconds_total"+ofK6)+" and k6_process_cpu_seconds_total"+ofK6+")", "k6"),
@@ -89,10 +89,10 @@ func lab() object {
 				scraped(by("max", "command", now(`netem_server_memory_bytes{command!=""}`)), "{{command}}"), scraped("max("+now("k6_process_resident_memory_bytes"+ofK6)+")", "k6")),
 			series("Connections", "Open client connections at each server, idle ones too.",
 				at(0, 35, 8, 8), lines("none", nil), targets, scraped("max("+now("nginx_connections_active")+")", "nginx"), scraped("max("+now("piece_gateway_connections")+")", "gateway")),
-			series("Requests answered", "Counted by the servers. nginx also counts its own status page; the gateway counts by status.",
+			series("Requests answered", "Requests per second, as the servers count them. nginx also counts those for its status page. The gateway counts by status.",
 				at(8, 35, 8, 8), lines("reqps", nil), append(targets[:len(targets):len(targets)], matching("/^gateway [45]/", colour("red"))),
 				scraped("max("+rate("nginx_http_requests_total")+")", "nginx"), scraped(by("sum", "code", rate("piece_gateway_requests_total")), "gateway {{code}}")),
-			series("Gateway: reads of piece files", "Time of one read from the unsealed sectors, and responses that ended before their last byte: because the client left, as at the end of a cell, or because the store failed. A gap (NaN) means that nothing was read.",
+			series("Gateway: reads from sectors", "Time of one read from the unsealed sectors, and responses that ended before their last byte: because the client left, as at the end of a cell, or because the store failed. A gap (NaN) means that nothing was read.",
 				at(16, 35, 8, 8), lines("s", nil), append(colours("read p50", "green", "read p99", "yellow"), matching("/^aborted/", unit("reqps"), property("custom.axisPlacement", "right"), colour("red"))),
 				scraped(reads("0.5"), "read p50"), scraped(reads("0.99"), "read p99"), scraped(by("sum", "cause", rate("piece_gateway_aborted_responses_total")), "aborted by {{cause}}")),
 		})

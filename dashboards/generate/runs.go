@@ -28,10 +28,10 @@ func runs() object {
 	return dashboard("piecebench-runs", "The runs in the time range, and one run against another: the effect of a change to the gateway, the machine or a setting.", "now-7d", "", false,
 		append(list{
 			ofRuns("run", "Run", "Runs with a finished cell in the time range, the newest first.", measured, ""),
-			ofRuns("baseline", "Baseline", "The run to compare with. The default is the newest but the run.", measured, "$run"),
+			ofRuns("baseline", "Baseline", "The run to compare with. The default is the newest other run.", measured, "$run"),
 		}, several("piecebench_cell_goodput_bits_per_second", "link", "mode", "target")...), nil,
 		[]object{
-			table("Runs", "Every run with a finished cell in the time range, the newest first: a run that was refused has none. Gateway / raw is the goodput of every other target as a share of raw's: the median row and the worst. The name of a run links to its cells, at the time when they ran. Runs with other settings or another revision differ for that reason.",
+			table("Runs", "Every run with a finished cell in the time range, the newest first: a run that was refused has none. Gateway / raw is the goodput of every other target as a share of raw's: the median row and the worst. The name of a run links to its cells, at the time when they ran. Compare runs only if their settings are the same.",
 				at(0, 0, 24, 10), "from", []string{"__name__"}, []column{
 					{name: "run", width: 210, label: "run", show: []object{property("links", list{object{"title": "Cells of this run",
 						"url": "/d/piecebench-compare?var-run=${__data.fields.run}&from=${__data.fields.from.numeric}&to=${__data.fields.to.numeric}&var-datasource=${datasource}"}})}},
@@ -47,7 +47,7 @@ func runs() object {
 					{name: "CPUs", width: 70, label: "cpus"}, {name: "kernel", width: 160, label: "kernel"},
 					{name: "version", width: 90, label: "piecebench", expr: "topk by (run) (1, " + info + ") and on (run) " + measured},
 				}),
-			byRun("Gateway / raw by run", "The trend over the runs of the time range, the oldest first, with their revisions: goodput of every other target as a share of raw's, the median row and the worst. Runs with other settings differ for that reason: the table above has them.",
+			byRun("Gateway / raw by run", "The trend over the runs of the time range, the oldest first, with their revisions: the goodput of every other target as a share of raw's, in the median row and in the worst. Compare runs only if their settings, in the table above, are the same.",
 				at(0, 10, 24, 8), object{"unit": "percentunit", "decimals": 1, "min": 0, "noValue": "no run in this time range"},
 				list{named("median", colour("orange")), named("worst", colour("dark-orange"))},
 				"floor(1000 * "+by("min", "run", "last_over_time(piecebench_cell_window_start_timestamp_seconds[$__range])")+")",
@@ -58,7 +58,7 @@ func runs() object {
 			against("Time to first byte p95", "Kaplan-Meier p95 of the run (solid) and of the baseline (dashed), means of the repetitions. Where cut requests leave only a lower bound, the bound is shown: see \"Raw against gateway\", which marks those.",
 				at(12, 19, 12, 9), object{"unit": "s", "custom": object{"scaleDistribution": logarithmic}}, baseline, curve("ttfb_seconds", `,quantile="0.95"`)),
 			row("All finished cells", 28),
-			table("Run against baseline", "Means of the repetitions, and by how much the run differs from the baseline. One repetition has no uncertainty that could be shown here: small changes may be noise. TTFB is left out where it is a lower bound in any repetition. Cells that only one of the two runs has show no change.",
+			table("Run against baseline", "Means of the repetitions, and by how much the run differs from the baseline. No uncertainty is shown here, so a small change may be noise: make compare gives intervals. TTFB is missing where it is a lower bound in any repetition. Cells that only one of the two runs has show no change.",
 				at(0, 29, 24, 12), "link", nil, []column{
 					{name: "link", width: 120, label: "link"}, {name: "mode", width: 80, label: "mode"}, {name: "clients", width: 80, label: "concurrency"}, {name: "target", width: 90, label: "target"},
 					{name: "goodput, change", width: 120, expr: change(speed), show: percent(1, steps("red", -0.05, "text", 0.05, "green"))},
