@@ -29,50 +29,41 @@ const nodeSize = 32
 // CID.V1 makes the v1. It uses all cores, some megabytes of memory for each,
 // and 32 bytes for each MiB read.
 func Sum(r io.Reader) (piececid.CID, error) {
-	type part struct {
-		index int
-		data  []byte // at most PartPayload
-	}
-	workers := runtime.GOMAXPROCS(0)
-	// Buffers circulate: as many as the workers and the reader can hold.
-	free := make(chan []byte, workers+1)
-	for range cap(free) {
-		free <- make([]byte, PartPayload)
-	}
-	full := make(chan part, workers)
 	var (
-		mu    sync.Mutex
+		mu    sync.Mutex // of r, and of what follows
 		roots []piececid.Root
-		wg    sync.WaitGroup
+		size  int64
+		err   error
 	)
-	for range workers {
-		wg.Go(func() {
-			padded := make([]byte, PartPadded)
-			for p := range full {
-				root := PartRoot(padded, p.data, p.index == 0)
-				free <- p.data[:PartPayload]
-				mu.Lock()
-				for len(roots) <= p.index {
-					roots = append(roots, piececid.Root{})
+	read := func(buf []byte) (index, n int) {
+		mu.Lock()
+		defer mu.Unlock()
+		if err == nil {
+			n, err = fill(r, buf)
+		}
+		if n > 0 {
+			size += int64(n)
+			roots = append(roots, piececid.Root{})
+		}
+		return len(roots) - 1, n
+	}
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) + 1 { // one of them reads
+		workers.Go(func() {
+			data, padded := make([]byte, PartPayload), make([]byte, PartPadded)
+			for {
+				index, n := read(data)
+				if n == 0 {
+					return
 				}
-				roots[p.index] = root
+				root := PartRoot(padded, data[:n], index == 0)
+				mu.Lock()
+				roots[index] = root
 				mu.Unlock()
 			}
 		})
 	}
-
-	var size int64
-	var err error
-	for index := 0; err == nil; index++ {
-		buf := <-free
-		var n int
-		if n, err = fill(r, buf); n > 0 {
-			size += int64(n)
-			full <- part{index, buf[:n]}
-		}
-	}
-	close(full)
-	wg.Wait()
+	workers.Wait()
 	if err != io.EOF {
 		return piececid.CID{}, fmt.Errorf("after %d bytes: %w", size, err)
 	}

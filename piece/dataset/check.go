@@ -80,23 +80,12 @@ func quickCheck(ctx context.Context, dir string, m *piece.Manifest) (faults []Fa
 		return nil, false, err
 	}
 	fresh = true
-	bad := make(map[string]bool)
-	var sample []file
-	for _, f := range dataFiles(m) {
-		modified, fault := f.stat(dir)
-		if fault != nil {
-			if !bad[f.path] {
-				faults = append(faults, *fault)
-			}
-			bad[f.path] = true
-			continue
-		}
-		f.full = modified.After(info.ModTime())
-		fresh = fresh && !f.full
-		sample = append(sample, f)
+	there, faults := present(dir, m)
+	for i := range there {
+		there[i].full = there[i].modified.After(info.ModTime())
+		fresh = fresh && !there[i].full
 	}
-	faults = append(faults, checkList(dir, m)...)
-	more, err := checkFiles(ctx, dir, m, sample, func(int64) {})
+	more, err := checkFiles(ctx, dir, m, there, func(int64) {})
 	return append(faults, more...), fresh, err
 }
 
@@ -107,23 +96,13 @@ func Verify(ctx context.Context, dir string, log io.Writer) (*piece.Manifest, []
 	if err != nil {
 		return nil, nil, err
 	}
-	var faults []Fault
 	var total int64
-	var whole []file
-	missing := make(map[string]bool)
-	for _, f := range dataFiles(m) {
-		if _, fault := f.stat(dir); fault != nil {
-			if !missing[f.path] {
-				faults = append(faults, *fault)
-			}
-			missing[f.path] = true
-			continue
-		}
+	there, faults := present(dir, m)
+	for i := range there {
+		f := &there[i]
 		f.full, f.commit = true, !f.padded
 		total += f.piece.UnpaddedSize()
-		whole = append(whole, f)
 	}
-	faults = append(faults, checkList(dir, m)...)
 	for _, p := range m.Pieces {
 		if p.Remote() && p.ChecksumFile != nil {
 			if _, err := checksum.Load(dir, p); err != nil {
@@ -133,16 +112,25 @@ func Verify(ctx context.Context, dir string, log io.Writer) (*piece.Manifest, []
 	}
 	add, done := progress.Print(log, "verifying "+dir, total)
 	defer done()
-	more, err := checkFiles(ctx, dir, m, whole, add)
+	more, err := checkFiles(ctx, dir, m, there, add)
 	return m, append(faults, more...), err
 }
 
-// checkList checks pieces.txt.
-func checkList(dir string, m *piece.Manifest) []Fault {
-	if have, err := os.ReadFile(filepath.Join(dir, listName)); err != nil || !bytes.Equal(have, list(m)) {
-		return []Fault{{listName, "not the pieces of the manifest"}}
+// present returns the pieces in files that are there and long enough, and the faults of
+// the other files and of pieces.txt.
+func present(dir string, m *piece.Manifest) (there []file, faults []Fault) {
+	for _, f := range dataFiles(m) {
+		var fault string
+		if f.modified, fault = f.stat(dir); fault == "" {
+			there = append(there, f)
+		} else if !slices.Contains(faults, Fault{f.path, fault}) { // pieces share sectors
+			faults = append(faults, Fault{f.path, fault})
+		}
 	}
-	return nil
+	if have, err := os.ReadFile(filepath.Join(dir, listName)); err != nil || !bytes.Equal(have, list(m)) {
+		faults = append(faults, Fault{listName, "not the pieces of the manifest"})
+	}
+	return there, faults
 }
 
 // file is one piece in one of the files that hold it, and how to check it.
@@ -154,6 +142,8 @@ type file struct {
 	padded bool  // in fr32 form
 	full   bool  // check all of it, not samples
 	commit bool  // compute the CID, too
+
+	modified time.Time
 }
 
 func dataFiles(m *piece.Manifest) (all []file) {
@@ -169,19 +159,19 @@ func dataFiles(m *piece.Manifest) (all []file) {
 	return all
 }
 
-func (f file) stat(dir string) (modified time.Time, fault *Fault) {
+func (f file) stat(dir string) (modified time.Time, fault string) {
 	info, err := os.Stat(filepath.Join(dir, f.path))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return modified, &Fault{f.path, "missing"}
+		return modified, "missing"
 	case err != nil:
-		return modified, &Fault{f.path, err.Error()}
+		return modified, err.Error()
 	case !info.Mode().IsRegular():
-		return modified, &Fault{f.path, "not a regular file"}
+		return modified, "not a regular file"
 	case info.Size() != f.size && (!f.padded || info.Size() < f.size):
-		return modified, &Fault{f.path, fmt.Sprintf("%d bytes long, want %d", info.Size(), f.size)}
+		return modified, fmt.Sprintf("%d bytes long, want %d", info.Size(), f.size)
 	}
-	return info.ModTime(), nil
+	return info.ModTime(), ""
 }
 
 // checkFiles checks the bytes of files that are there.
