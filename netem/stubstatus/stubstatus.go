@@ -73,21 +73,16 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 // page is nginx's page, its white space made single spaces.
 const page = "Active connections: %g server accepts handled requests %g %g %g Reading: %g Writing: %g Waiting: %g"
 
-func (c *Collector) read() ([]float64, error) {
+func (c *Collector) read() (v [7]float64, err error) {
 	response, err := c.client.Get(c.url)
 	if err != nil {
-		return nil, err
+		return v, err
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, 4096))
 	if err != nil {
-		return nil, err
+		return v, err
 	}
-	values := make([]float64, len(fields))
-	into := make([]any, len(fields))
-	for i := range values {
-		into[i] = &values[i]
-	}
-	_, err = fmt.Sscanf(strings.Join(strings.Fields(string(body)), " "), page, into...)
-	return values, err
+	_, err = fmt.Sscanf(strings.Join(strings.Fields(string(body)), " "), page, &v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &v[6])
+	return v, err
 }
