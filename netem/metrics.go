@@ -4,8 +4,6 @@ import (
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
-
-	"piecebench/netem/delayline"
 )
 
 // collector reads the link and the servers' processes at each scrape.
@@ -13,33 +11,6 @@ type collector struct {
 	agent *Agent
 	procs *procReader
 }
-
-func desc(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc("netem_"+name, help, labels, nil)
-}
-
-var (
-	descRate     = desc("link_rate_bits", "Rate cap of the servers' egress in bits per second, 0 for none.", "backend", "device")
-	descDelay    = desc("link_delay_seconds", "Delay that is added to the RTT.", "backend", "device")
-	descLoss     = desc("link_loss_ratio", "Probability that a packet from the servers is lost.", "backend", "device")
-	descBytes    = desc("sent_bytes_total", "Bytes that left through the link, with the headers of each packet on the wire.")
-	descPackets  = desc("sent_packets_total", "Packets that left through the link, as on the wire.")
-	descDrops    = desc("dropped_packets_total", "Packets dropped by a full queue, and by loss in the kernel backend.")
-	descLost     = desc("lost_packets_total", "Packets lost because the link has a loss.")
-	descSegments = desc("tcp_segments_total", "TCP segments that the servers sent, those sent again included.")
-	descResent   = desc("tcp_retransmitted_segments_total", "TCP segments that the servers sent again.")
-	descBacklog  = desc("backlog_bytes", "Bytes waiting in the link's queue; in the kernel backend including those in flight.")
-	descQueued   = desc("line_queued_packets", "Packets held in the user-space delay line.")
-	descLine     = desc("line_packets_total", "Packets that passed the user-space delay line since the link was set.")
-	descLineDrop = desc("line_dropped_packets_total", "Packets that were lost in the user-space delay line, or in a full queue beside it.")
-	descLineShed = desc("line_shed_packets_total", "Late acknowledgements that the user-space delay line dropped because a later one repeated them.")
-	descLateness = desc("line_lateness_seconds", "How late packets left the user-space delay line.")
-	descCPU      = desc("server_cpu_seconds_total", "CPU time of the processes that listen on a port.", "port", "command")
-	descMemory   = desc("server_memory_bytes", "Memory of the processes that listen on a port, shared pages once.", "port", "command")
-	descBusy     = desc("host_cpu_busy_seconds_total", "CPU time of the whole host that was not idle.")
-	descCPUs     = desc("host_cpus", "CPUs of the host.")
-	descAgentCPU = desc("agent_cpu_seconds_total", "CPU time of the agent: the cost of the emulation outside of the kernel.")
-)
 
 // Upper bounds of the lateness buckets in microseconds: powers of two, at which
 // Histogram.Below is exact.
@@ -51,63 +22,73 @@ func (c *collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
 func (c *collector) Collect(out chan<- prometheus.Metric) {
-	c.collectLink(out)
-	c.collectProcs(out)
+	c.collectLink(scrape(out))
+	c.collectProcs(scrape(out))
 }
 
-func (c *collector) collectLink(out chan<- prometheus.Metric) {
+// scrape takes the metrics of one scrape.
+type scrape chan<- prometheus.Metric
+
+func desc(name, help string, labels prometheus.Labels) *prometheus.Desc {
+	return prometheus.NewDesc("netem_"+name, help, nil, labels)
+}
+
+func (s scrape) gauge(name, help string, v float64, labels prometheus.Labels) {
+	s <- prometheus.MustNewConstMetric(desc(name, help, labels), prometheus.GaugeValue, v)
+}
+
+func (s scrape) counter(name, help string, v float64, labels prometheus.Labels) {
+	s <- prometheus.MustNewConstMetric(desc(name, help, labels), prometheus.CounterValue, v)
+}
+
+func (s scrape) failed(err error) {
+	s <- prometheus.NewInvalidMetric(prometheus.NewInvalidDesc(err), err)
+}
+
+func (c *collector) collectLink(out scrape) {
 	s, err := c.agent.State()
 	if err != nil {
-		out <- prometheus.NewInvalidMetric(descRate, err)
+		out.failed(err)
 		return
 	}
-	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
-		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
-	}
-	counter := func(d *prometheus.Desc, v int64) {
-		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v))
-	}
-	gauge(descRate, float64(s.RateBits), s.Backend, s.Device)
-	gauge(descDelay, s.DelayMs/1000, s.Backend, s.Device)
-	gauge(descLoss, s.Loss, s.Backend, s.Device)
-	counter(descBytes, s.Stats.SentBytes)
-	counter(descPackets, s.Stats.SentPackets)
-	counter(descDrops, s.Stats.Drops)
-	counter(descLost, s.Stats.LossDrops)
-	counter(descSegments, s.Stats.TCPSegments)
-	counter(descResent, s.Stats.TCPRetransmitted)
-	gauge(descBacklog, float64(s.Stats.BacklogBytes))
+	link := prometheus.Labels{"backend": s.Backend, "device": s.Device}
+	out.gauge("link_rate_bits", "Rate cap of the servers' egress in bits per second, 0 for none.", float64(s.RateBits), link)
+	out.gauge("link_delay_seconds", "Delay that is added to the RTT.", s.DelayMs/1000, link)
+	out.gauge("link_loss_ratio", "Probability that a packet from the servers is lost.", s.Loss, link)
+	out.counter("sent_bytes_total", "Bytes that left through the link, with the headers of each packet on the wire.", float64(s.Stats.SentBytes), nil)
+	out.counter("sent_packets_total", "Packets that left through the link, as on the wire.", float64(s.Stats.SentPackets), nil)
+	out.counter("dropped_packets_total", "Packets dropped by a full queue, and by loss in the kernel backend.", float64(s.Stats.Drops), nil)
+	out.counter("lost_packets_total", "Packets lost because the link has a loss.", float64(s.Stats.LossDrops), nil)
+	out.counter("tcp_segments_total", "TCP segments that the servers sent, those sent again included.", float64(s.Stats.TCPSegments), nil)
+	out.counter("tcp_retransmitted_segments_total", "TCP segments that the servers sent again.", float64(s.Stats.TCPRetransmitted), nil)
+	out.gauge("backlog_bytes", "Bytes waiting in the link's queue; in the kernel backend including those in flight.", float64(s.Stats.BacklogBytes), nil)
 	if line := s.Stats.DelayLine; line != nil {
-		counter(descLine, line.Packets)
-		counter(descLineDrop, line.Dropped)
-		counter(descLineShed, line.Shed)
-		gauge(descQueued, float64(line.Queued))
+		out.counter("line_packets_total", "Packets that passed the user-space delay line since the link was set.", float64(line.Packets), nil)
+		out.counter("line_dropped_packets_total", "Packets that were lost in the user-space delay line, or in a full queue beside it.", float64(line.Dropped), nil)
+		out.counter("line_shed_packets_total", "Late acknowledgements that the user-space delay line dropped because a later one repeated them.", float64(line.Shed), nil)
+		out.gauge("line_queued_packets", "Packets held in the user-space delay line.", float64(line.Queued), nil)
 	}
 	if h, ok := c.agent.lateness(); ok {
-		out <- latenessMetric(h)
+		below := map[float64]uint64{}
+		for _, us := range latenessBounds {
+			below[float64(us)/1e6] = uint64(h.Below(us - 1))
+		}
+		out <- prometheus.MustNewConstHistogram(desc("line_lateness_seconds", "How late packets left the user-space delay line.", nil), uint64(h.Count), float64(h.SumUs)/1e6, below)
 	}
 }
 
-func latenessMetric(h delayline.Histogram) prometheus.Metric {
-	below := map[float64]uint64{}
-	for _, us := range latenessBounds {
-		below[float64(us)/1e6] = uint64(h.Below(us - 1))
-	}
-	return prometheus.MustNewConstHistogram(descLateness, uint64(h.Count), float64(h.SumUs)/1e6, below)
-}
-
-func (c *collector) collectProcs(out chan<- prometheus.Metric) {
+func (c *collector) collectProcs(out scrape) {
 	procs, err := c.procs.read()
 	if err != nil {
-		out <- prometheus.NewInvalidMetric(descCPU, err)
+		out.failed(err)
 		return
 	}
 	for _, p := range procs.Procs {
-		port := strconv.Itoa(p.Port)
-		out <- prometheus.MustNewConstMetric(descCPU, prometheus.CounterValue, p.CPUSeconds, port, p.Command)
-		out <- prometheus.MustNewConstMetric(descMemory, prometheus.GaugeValue, float64(p.RSSBytes), port, p.Command)
+		server := prometheus.Labels{"port": strconv.Itoa(p.Port), "command": p.Command}
+		out.counter("server_cpu_seconds_total", "CPU time of the processes that listen on a port.", p.CPUSeconds, server)
+		out.gauge("server_memory_bytes", "Memory of the processes that listen on a port, shared pages once.", float64(p.RSSBytes), server)
 	}
-	out <- prometheus.MustNewConstMetric(descBusy, prometheus.CounterValue, procs.Host.Busy)
-	out <- prometheus.MustNewConstMetric(descCPUs, prometheus.GaugeValue, float64(procs.Host.CPUs))
-	out <- prometheus.MustNewConstMetric(descAgentCPU, prometheus.CounterValue, procs.Agent.CPUSeconds)
+	out.counter("host_cpu_busy_seconds_total", "CPU time of the whole host that was not idle.", procs.Host.Busy, nil)
+	out.gauge("host_cpus", "CPUs of the host.", float64(procs.Host.CPUs), nil)
+	out.counter("agent_cpu_seconds_total", "CPU time of the agent: the cost of the emulation outside of the kernel.", procs.Agent.CPUSeconds, nil)
 }

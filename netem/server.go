@@ -38,39 +38,29 @@ func Handler(a *Agent, servers []Server, further ...prometheus.Collector) (http.
 	registry.MustRegister(further...)
 
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /link", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, a.State)
-	})
-	mux.HandleFunc("PUT /link", func(w http.ResponseWriter, r *http.Request) {
-		answer(w, func() (client.State, error) {
-			spec, lease, err := decodeSetting(r.Body)
-			if err != nil {
-				return client.State{}, err
-			}
-			return a.Set(spec, lease)
-		})
-	})
-	mux.HandleFunc("PUT /lease", func(w http.ResponseWriter, r *http.Request) {
-		answer(w, func() (client.State, error) {
-			id, length, err := decodeRenewal(r.Body)
-			if err != nil {
-				return client.State{}, err
-			}
-			return a.Renew(id, length)
-		})
-	})
-	mux.HandleFunc("GET /procs", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, procs.readWithThreads)
-	})
-	mux.HandleFunc("GET /sockets", func(w http.ResponseWriter, r *http.Request) {
-		answer(w, func() (client.Sockets, error) {
-			port, err := strconv.Atoi(r.URL.Query().Get("port"))
-			if err != nil || !slices.ContainsFunc(servers, func(s Server) bool { return s.Port == port }) {
-				return client.Sockets{}, badSettingError{fmt.Errorf("port=%q is not one of the servers': name it in the agent's --ports", r.URL.Query().Get("port"))}
-			}
-			return a.sockets(port)
-		})
-	})
+	mux.Handle("GET /link", answer(func(*http.Request) (client.State, error) { return a.State() }))
+	mux.Handle("PUT /link", answer(func(r *http.Request) (client.State, error) {
+		spec, lease, err := decodeSetting(r.Body)
+		if err != nil {
+			return client.State{}, err
+		}
+		return a.Set(spec, lease)
+	}))
+	mux.Handle("PUT /lease", answer(func(r *http.Request) (client.State, error) {
+		id, length, err := decodeRenewal(r.Body)
+		if err != nil {
+			return client.State{}, err
+		}
+		return a.Renew(id, length)
+	}))
+	mux.Handle("GET /procs", answer(func(*http.Request) (client.Procs, error) { return procs.readWithThreads() }))
+	mux.Handle("GET /sockets", answer(func(r *http.Request) (client.Sockets, error) {
+		port, err := strconv.Atoi(r.URL.Query().Get("port"))
+		if err != nil || !slices.ContainsFunc(servers, func(s Server) bool { return s.Port == port }) {
+			return client.Sockets{}, badSettingError{fmt.Errorf("port=%q is not one of the servers': name it in the agent's --ports", r.URL.Query().Get("port"))}
+		}
+		return a.sockets(port)
+	}))
 	mux.Handle("GET /blob", blob)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
@@ -145,15 +135,18 @@ func leaseLength(seconds float64) (time.Duration, error) {
 	return length, nil
 }
 
-func answer[T any](w http.ResponseWriter, get func() (T, error)) {
-	value, err := get()
-	if err != nil {
-		fail(w, err)
-		return
+// answer serves as JSON what ask returns.
+func answer[T any](ask func(*http.Request) (T, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		value, err := ask(r)
+		if err != nil {
+			fail(w, err)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		// An error here means that the client's connection is gone: nobody to report it to.
+		_ = json.NewEncoder(w).Encode(value)
 	}
-	w.Header().Set("Content-Type", "application/json")
-	// An error here means that the client's connection is gone: nobody to report it to.
-	_ = json.NewEncoder(w).Encode(value)
 }
 
 // fail answers 400 for what is wrong everywhere, 409 for what this machine
