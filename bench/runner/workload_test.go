@@ -1,10 +1,14 @@
 package runner_test
 
 import (
+	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"piecebench/records"
 )
@@ -56,6 +60,111 @@ echo "$last" >"` + b.options.Out + `/seen/script"; touch "` + b.options.Out + `/
 	run := b.load()
 	if run.Settings["WORKLOAD"] != "mine.js" || !strings.HasPrefix(run.Fingerprint["workload"], "mine.js sha256 ") || strings.Contains(run.Settings["TARGETS"], "***") {
 		t.Errorf("settings %v, fingerprint %v", run.Settings, run.Fingerprint)
+	}
+}
+
+// blocks is a workload of one's own: a job downloads blocks, two at a time, and then
+// verifies and stores them.
+const blocks = `
+import { Client, compute } from 'k6/x/retrieval';
+import { cellOptions } from './lib/cell.js';
+
+const client = new Client(__ENV.CELL);
+const cell = JSON.parse(__ENV.CELL);
+
+export const options = cellOptions(__ENV.CELL);
+
+export default function () {
+  client.job(() => {
+    const wanted = [];
+    for (let i = 0; i < Number(cell.parameters.blocks); i++) wanted.push({ ...client.next(), keep: true });
+    const blocks = client.batch(wanted, { parallel: 2 });
+    client.stage('verify', () => {
+      for (const block of blocks) if (!client.verify(block)) throw new Error('wrong bytes');
+      compute(1);
+    });
+    if (cell.parameters.store === 'yes') {
+      client.stage('store', () => { for (const block of blocks) client.store(block, { sync: true }); });
+    }
+    if (cell.mode === 'failing') throw new Error('as the mode says');
+  });
+}
+`
+
+// ownBlocks writes it, with what it imports beside it.
+func (b *bed) ownBlocks() (path string) {
+	b.t.Helper()
+	path = filepath.Join(b.t.TempDir(), "blocks.js")
+	lib, err := os.ReadFile(filepath.Join(b.options.Scripts, "lib", "cell.js"))
+	for name, text := range map[string]string{path: blocks, filepath.Join(filepath.Dir(path), "lib", "cell.js"): string(lib)} {
+		err = errors.Join(err, os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o644))
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return path
+}
+
+func TestJobsOfAScriptOfOnesOwnFromTheirRecordsToTheReport(t *testing.T) {
+	b := newBed(t)
+	script := b.ownBlocks()
+	if err := b.sweep("--workload", script, "--modes", "64KiB", "--parameters", "blocks=4,store=yes"); err != nil {
+		t.Fatal(err)
+	}
+	c := b.load().Cells[0]
+	j := c.Jobs
+	if j == nil || j.OK == 0 || j.Failed > 0 || j.Requests != 4 || j.Duration.P100 == nil || j.Duration.P50.Ms > j.Duration.P100.Ms || c.RequestsFailed() > 0 {
+		t.Fatalf("jobs %+v, errors %q", j, c.FirstErrors)
+	}
+	var stages []string
+	sum := j.Other - j.Overlap
+	for _, s := range j.Stages {
+		stages = append(stages, s.Name)
+		sum += s.Share
+	}
+	if diff := cmp.Diff([]string{"download", "verify", "store"}, stages); diff != "" || math.Abs(sum-1) > 1e-6 || j.Share("verify") <= 0 {
+		t.Errorf("stages %+v, with %v outside of them: %v, %s", j.Stages, j.Other, sum, diff)
+	}
+	if c.Fairness == nil || *c.Fairness < 1.0/3-1e-9 || *c.Fairness > 1+1e-9 {
+		t.Errorf("fairness %v", c.Fairness)
+	}
+	// Each request says which job it is of.
+	requests, err := records.Open(filepath.Join(b.options.Out, c.Records))
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := map[int64]int64{}
+	for r, err := range requests.Rows() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		of[r.Job]++
+	}
+	jobs, err := records.OpenJobs(filepath.Join(b.options.Out, j.Records))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for row, err := range jobs.Rows() {
+		if err != nil || of[row.Number] != row.Requests || row.WindowNs > row.DurationNs {
+			t.Errorf("job %d has %d requests in their records: %+v, %v", row.Number, of[row.Number], row, err)
+		}
+	}
+	report, err := os.ReadFile(filepath.Join(b.options.Out, "report.md"))
+	if err != nil || !strings.Contains(string(report), "mine’s median job took ") {
+		t.Errorf("%v in\n%s", err, report)
+	}
+}
+
+func TestJobsOfEachClientAreCountedAndTheirErrorsKept(t *testing.T) {
+	b := newBed(t)
+	script := b.ownBlocks()
+	if err := b.sweep("--workload", script, "--modes", "failing", "--parameters", "blocks=1", "--requests", "2", "--warmup", "0s", "--duration", "30s"); err != nil {
+		t.Fatal(err)
+	}
+	c := b.load().Cells[0]
+	if j := c.Jobs; j == nil || j.Failed != 6 || j.OK != 0 || c.Evidence.Ran.Jobs != 6 || c.WindowS >= 30 || c.RequestsOK != 6 ||
+		len(j.FirstErrors) != 1 || !strings.Contains(j.FirstErrors[0], "as the mode says") {
+		t.Errorf("%+v, ran %+v in %v s", j, c.Evidence.Ran, c.WindowS)
 	}
 }
 
