@@ -32,13 +32,18 @@ func usedUp(name string, use *result.CPUUse) (string, bool) {
 }
 
 // waitsForServer holds when, on most connections, TCP had sent all that the server had
-// written.
-func waitsForServer(e result.Evidence) (string, bool) {
+// written. It has as well while clients of a workload with jobs have asked for nothing:
+// that time is left out.
+func waitsForServer(c result.Cell, e result.Evidence) (string, bool) {
 	if e.TCP == nil || e.TCP.Connections == 0 || e.RTTMs < minRTTMs {
 		return "", false
 	}
-	idle := 1 - e.TCP.Waiting
-	return fmt.Sprintf("on %s of the connections TCP waited for the server to write", percent(idle)) + cpus(e), idle >= idleShare
+	idle, while := 1-e.TCP.Waiting, ""
+	if c.Jobs != nil {
+		download := max(1e-3, c.Jobs.Share(records.Download))
+		idle, while = max(0, idle-(1-download))/download, ", while a request was running,"
+	}
+	return fmt.Sprintf("on %s of the connections%s TCP waited for the server to write", percent(idle), while) + cpus(e), idle >= idleShare
 }
 
 // tookMost holds when all CPUs were busy and one program took most of them.

@@ -155,7 +155,7 @@ var Rules = []Rule{
 	{Server, fmt.Sprintf("on at least %s of the connections TCP had sent all that the server had written, the round trip was below %g times the idle one, and the median duration was at least %g times that of a request on an open connection", percent(idleShare), queueMultiple, openMultiple),
 		func(c result.Cell, e result.Evidence) (string, bool) {
 			total := c.Duration.P50
-			because, idle := waitsForServer(e)
+			because, idle := waitsForServer(c, e)
 			if !idle || total == nil || e.OpenMs <= 0 {
 				return "", false
 			}
@@ -180,7 +180,7 @@ var Rules = []Rule{
 				e.TCP.Waiting >= unsentShare
 		}},
 	{Server, fmt.Sprintf("on at least %s of the connections TCP had sent all that the server had written", percent(idleShare)),
-		func(_ result.Cell, e result.Evidence) (string, bool) {
-			return waitsForServer(e)
+		func(c result.Cell, e result.Evidence) (string, bool) {
+			return waitsForServer(c, e)
 		}},
 }

@@ -57,7 +57,11 @@ func TestBottlenecks(t *testing.T) {
 		}, bottleneck.ClientWork, "in 70 % of the time of their jobs the clients had no request running (verify 60 %, store 20 %)"},
 		{"clients wait for the server most of the time", func(c *result.Cell, _ *result.Evidence) {
 			c.Jobs = &result.Jobs{Stages: []result.Stage{{Name: "download", Share: 0.9}, {Name: "verify", Share: 0.6}}, Overlap: 0.5}
-		}, bottleneck.Server, "TCP waited for the server to write"},
+		}, bottleneck.Server, "on 98 % of the connections, while a request was running, TCP waited for the server to write"},
+		{"connections idle while clients work, and send all the time else", func(c *result.Cell, e *result.Evidence) {
+			c.Jobs = &result.Jobs{Stages: []result.Stage{{Name: "download", Share: 0.55}, {Name: "verify", Share: 0.45}}}
+			e.TCP.Waiting = 0.15 // 85 % idle, of which 45 % with no request
+		}, "", ""},
 		{"clients work most of the time and fill the machine", func(c *result.Cell, e *result.Evidence) {
 			c.Jobs = &result.Jobs{Stages: []result.Stage{{Name: "verify", Share: 1}}}
 			c.HostCPU, e.Generator.CPUs = 0.95, 2.8

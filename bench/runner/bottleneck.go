@@ -27,15 +27,26 @@ func (r *sweep) findBottleneck(measured *result.Cell, c plan.Cell) {
 	if g := r.results.Generator; g != nil {
 		e.GeneratorBits = g.CeilingBits
 	}
-	if c.Mode.Requests > 0 { // else a request may be of any size
-		r.explain(e, c)
+	if bytes := r.requestBytes(measured, c); bytes > 0 {
+		r.explain(e, c, bytes)
 	}
 	measured.LimitedBy, measured.Because = bottleneck.Of(*measured)
 }
 
+// requestBytes is how many bytes a request asks for, 0 if that is not known. Those of a job,
+// or of a script of one's own, may be of any size: then it is the mean of what came.
+func (r *sweep) requestBytes(measured *result.Cell, c plan.Cell) int64 {
+	switch {
+	case measured.Jobs == nil && c.Mode.Requests == 1:
+		return c.Mode.RequestBytes(smallest(r.manifest).SizeAs(1))
+	case measured.RequestsOK == 0:
+		return 0
+	}
+	return measured.WindowBytes / measured.RequestsOK
+}
+
 // explain adds the times that round trip and link explain of one request.
-func (r *sweep) explain(e *result.Evidence, c plan.Cell) {
-	bytes := c.Mode.RequestBytes(smallest(r.manifest).SizeAs(1))
+func (r *sweep) explain(e *result.Evidence, c plan.Cell, bytes int64) {
 	rtt := time.Duration(e.RTTMs * float64(time.Millisecond))
 	e.FloorMs = c.Link.SlowStart(bytes, rtt).Seconds() * 1000
 	if e.RTTMs > 0 {

@@ -63,40 +63,20 @@ echo "$last" >"` + b.options.Out + `/seen/script"; touch "` + b.options.Out + `/
 	}
 }
 
-// blocks is a workload of one's own: a job downloads blocks, two at a time, and then
-// verifies and stores them.
-const blocks = `
-import { Client, compute } from 'k6/x/retrieval';
-import { cellOptions } from './lib/cell.js';
-
-const client = new Client(__ENV.CELL);
-const cell = JSON.parse(__ENV.CELL);
-
-export const options = cellOptions(__ENV.CELL);
-
-export default function () {
-  client.job(() => {
-    const wanted = [];
-    for (let i = 0; i < Number(cell.parameters.blocks); i++) wanted.push({ ...client.next(), keep: true });
-    const blocks = client.batch(wanted, { parallel: 2 });
-    client.stage('verify', () => {
-      for (const block of blocks) if (!client.verify(block)) throw new Error('wrong bytes');
-      compute(1);
-    });
-    if (cell.parameters.store === 'yes') {
-      client.stage('store', () => { for (const block of blocks) client.store(block, { sync: true }); });
-    }
-    if (cell.mode === 'failing') throw new Error('as the mode says');
-  });
-}
-`
-
-// ownBlocks writes it, with what it imports beside it.
-func (b *bed) ownBlocks() (path string) {
+// documented writes the script of docs/WORKLOADS.md, with what it imports beside it and a
+// line at the end of its job.
+func (b *bed) documented(line string) (path string) {
 	b.t.Helper()
 	path = filepath.Join(b.t.TempDir(), "blocks.js")
-	lib, err := os.ReadFile(filepath.Join(b.options.Scripts, "lib", "cell.js"))
-	for name, text := range map[string]string{path: blocks, filepath.Join(filepath.Dir(path), "lib", "cell.js"): string(lib)} {
+	page, err := os.ReadFile("../../docs/WORKLOADS.md")
+	_, script, found := strings.Cut(string(page), "\n```js\n")
+	script, _, whole := strings.Cut(script, "  });\n}\n```\n")
+	if !found || !whole {
+		b.t.Fatal("docs/WORKLOADS.md has no script")
+	}
+	lib, libErr := os.ReadFile(filepath.Join(b.options.Scripts, "lib", "cell.js"))
+	err = errors.Join(err, libErr)
+	for name, text := range map[string]string{path: script + line + "\n  });\n}\n", filepath.Join(filepath.Dir(path), "lib", "cell.js"): string(lib)} {
 		err = errors.Join(err, os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o644))
 	}
 	if err != nil {
@@ -107,13 +87,12 @@ func (b *bed) ownBlocks() (path string) {
 
 func TestJobsOfAScriptOfOnesOwnFromTheirRecordsToTheReport(t *testing.T) {
 	b := newBed(t)
-	script := b.ownBlocks()
-	if err := b.sweep("--workload", script, "--modes", "64KiB", "--parameters", "blocks=4,store=yes"); err != nil {
+	if err := b.sweep("--workload", b.documented(""), "--modes", "stored", "--parameters", "blocks=2", "--requests", "2", "--warmup", "0s", "--duration", "60s"); err != nil {
 		t.Fatal(err)
 	}
 	c := b.load().Cells[0]
 	j := c.Jobs
-	if j == nil || j.OK == 0 || j.Failed > 0 || j.Requests != 4 || j.Duration.P100 == nil || j.Duration.P50.Ms > j.Duration.P100.Ms || c.RequestsFailed() > 0 {
+	if j == nil || j.OK != 6 || j.Requests != 2 || j.Duration.P100 == nil || j.Duration.P50.Ms > j.Duration.P100.Ms || c.RequestsFailed() > 0 {
 		t.Fatalf("jobs %+v, errors %q", j, c.FirstErrors)
 	}
 	var stages []string
@@ -157,13 +136,12 @@ func TestJobsOfAScriptOfOnesOwnFromTheirRecordsToTheReport(t *testing.T) {
 
 func TestJobsOfEachClientAreCountedAndTheirErrorsKept(t *testing.T) {
 	b := newBed(t)
-	script := b.ownBlocks()
-	if err := b.sweep("--workload", script, "--modes", "failing", "--parameters", "blocks=1", "--requests", "2", "--warmup", "0s", "--duration", "30s"); err != nil {
+	if err := b.sweep("--workload", b.documented("throw new Error('on purpose');"), "--parameters", "blocks=1", "--requests", "2", "--warmup", "0s", "--duration", "30s"); err != nil {
 		t.Fatal(err)
 	}
 	c := b.load().Cells[0]
 	if j := c.Jobs; j == nil || j.Failed != 6 || j.OK != 0 || c.Evidence.Ran.Jobs != 6 || c.WindowS >= 30 || c.RequestsOK != 6 ||
-		len(j.FirstErrors) != 1 || !strings.Contains(j.FirstErrors[0], "as the mode says") {
+		len(j.FirstErrors) != 1 || !strings.Contains(j.FirstErrors[0], "on purpose") {
 		t.Errorf("%+v, ran %+v in %v s", j, c.Evidence.Ran, c.WindowS)
 	}
 }
