@@ -26,7 +26,7 @@ func main() {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(benchCommand(), planCommand(), doctorCommand(), runCommand(), sweepCommand(), prepareCommand(), variablesCommand(), datasetCommand(), labCommand(), reportCommand(), compareCommand(), checkCommand(), capacityCommand(), probeCommand())
+	root.AddCommand(benchCommand(), planCommand(), doctorCommand(), runCommand(), sweepCommand(), prepareCommand(), variablesCommand(), datasetCommand(), labCommand(), reportCommand(), compareCommand(), checkCommand(), promiseCommand(), capacityCommand(), probeCommand())
 	if err := root.Execute(); err != nil {
 		if child := (childExit{}); errors.As(err, &child) {
 			os.Exit(child.code)
