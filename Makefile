@@ -86,7 +86,7 @@ lint: report/page/assets/echarts.min.js ## vet, staticcheck, errcheck, ineffassi
 	@$(TOOL) errcheck -ignoretests -exclude tools/errcheck.txt ./...
 	@$(TOOL) ineffassign ./...
 	@$(TOOL) actionlint
-	@shellcheck scripts/* .ci/run
+	@shellcheck scripts/* servers/*/*.sh .ci/run
 
 fmt: ## format all Go files
 	@gofmt -w .

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -81,7 +82,11 @@ func (cfg Config) check() error {
 		"link agent binary (build it with: make build)":     cfg.agent(),
 	}
 	for _, r := range cfg.servers() {
-		needed["folder of the server "+r.Name] = filepath.Join(cfg.Servers, r.Name)
+		folder := filepath.Join(cfg.Servers, r.Name)
+		needed["folder of the server "+r.Name] = folder
+		if r.Uses(servers.Python) && !samePackages(folder, r.PythonDir()) {
+			return fmt.Errorf("the Python packages of %s (%s) are not in %s: install them with TARGETS=%s scripts/setup", r.Name, filepath.Join(folder, servers.Requirements), r.PythonDir(), r.Target)
+		}
 	}
 	if cfg.Prometheus.Port != 0 {
 		needed["prometheus configuration"] = cfg.Prometheus.Conf
@@ -95,6 +100,16 @@ func (cfg Config) check() error {
 		}
 	}
 	return nil
+}
+
+// samePackages says whether scripts/setup has installed what a server's folder asks for.
+func samePackages(folder, installed string) bool {
+	want, err := os.ReadFile(filepath.Join(folder, servers.Requirements))
+	if err != nil {
+		return false
+	}
+	has, err := os.ReadFile(filepath.Join(installed, servers.Requirements))
+	return err == nil && bytes.Equal(want, has)
 }
 
 func (cfg Config) gateway() string    { return filepath.Join(cfg.Bin, "piece-gateway") }

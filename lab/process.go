@@ -26,6 +26,7 @@ type part struct {
 	port      int    // that it listens on in its namespace; 0: none
 	piece     string // URL of one that it must deliver; empty: none
 	argv      []string
+	load      []string   // command that runs before argv, to its end; empty: none
 	files     []*os.File // inherited from descriptor 3 on
 }
 
@@ -74,20 +75,18 @@ const startTimeout = time.Minute
 // own session: a terminal's Ctrl-C does not reach it. A part that does not answer in
 // time is killed.
 func (l Lab) start(c commands, p part) error {
-	argv := append([]string{"ip", "netns", "exec", p.namespace}, p.argv...)
-	fmt.Fprintln(c.log, "+", strings.Join(argv, " "))
 	logPath := filepath.Join(l.Dir(), p.logName())
 	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_WRONLY|os.O_TRUNC|os.O_APPEND, 0o644)
 	if err != nil {
 		return err
 	}
 	defer log.Close()
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = log, log, p.files
-	// Nothing else of this process's: GOMAXPROCS, GOGC or HTTP_PROXY would change what
-	// is measured, and no result would say so.
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if p.load != nil {
+		if err := p.command(c, log, p.load).Run(); err != nil {
+			return fmt.Errorf("the dataset was not loaded into %s (%w); the end of its log: %s", p.name, err, lastLines(logPath, 3))
+		}
+	}
+	cmd := p.command(c, log, p.argv)
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("%s: %w", p.name, err)
 	}
@@ -109,6 +108,19 @@ func (l Lab) start(c commands, p part) error {
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
+}
+
+// command returns argv as a command of the part.
+func (p part) command(c commands, log *os.File, argv []string) *exec.Cmd {
+	argv = append([]string{"ip", "netns", "exec", p.namespace}, argv...)
+	fmt.Fprintln(c.log, "+", strings.Join(argv, " "))
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = log, log, p.files
+	// Nothing else of this process's: GOMAXPROCS, GOGC or HTTP_PROXY would change what
+	// is measured, and no result would say so.
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	return cmd
 }
 
 func inNamespace(pid int, namespace string) bool {

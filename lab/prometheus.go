@@ -30,7 +30,7 @@ func (l Lab) startPrometheus(c commands, s *State) error {
 	if err := os.MkdirAll(cfg.Data, 0o755); err != nil {
 		return without(err)
 	}
-	lock, err := lockData(cfg.Data)
+	lock, err := lockData(cfg.Data, "Prometheus")
 	if err != nil {
 		return without(err)
 	}
@@ -72,17 +72,17 @@ func (l Lab) startPrometheus(c commands, s *State) error {
 	return nil
 }
 
-// lockData refuses a database that another lab's Prometheus has open. Prometheus can
-// do so itself, but not every version has the flag. The lock lasts as long as a
-// process has the file.
-func lockData(dir string) (*os.File, error) {
+// lockData refuses a folder that a program of another lab has open. Prometheus can do
+// so itself, but not every version has the flag. The lock lasts as long as a process has
+// the file.
+func lockData(dir, program string) (*os.File, error) {
 	file, err := os.OpenFile(filepath.Join(dir, "piecebench.lock"), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, err
 	}
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		file.Close()
-		return nil, fmt.Errorf("%s belongs to the Prometheus of another lab that is up", dir)
+		return nil, fmt.Errorf("%s belongs to the %s of another lab that is up", dir, program)
 	}
 	return file, nil
 }

@@ -26,17 +26,27 @@ func (l Lab) server(cfg Config, r servers.Recipe) (part, error) {
 		return p, err
 	}
 	p.piece = strings.ReplaceAll(r.URL("127.0.0.1"), "{piece}", m.Pieces[0].CID)
+	uid, gid, err := cfg.serverUser(r)
+	if err != nil {
+		return p, err
+	}
+	if len(r.Load) > 0 {
+		p.load = l.expand(cfg, r, r.Load)
+	}
 	if !r.Root {
-		uid, gid, err := cfg.serverUser(r)
-		if err != nil {
-			return p, err
-		}
 		p.argv = asUser(uid, gid, p.argv...)
+		if p.load != nil {
+			p.load = asUser(uid, gid, p.load...)
+		}
 	}
 	return p, nil
 }
 
+// serverUser returns whom a server runs as.
 func (cfg Config) serverUser(r servers.Recipe) (uid, gid uint32, err error) {
+	if r.Root {
+		return 0, 0, nil
+	}
 	return cfg.unprivileged(cfg.Data, cfg.gateway(), filepath.Join(cfg.Servers, r.Name))
 }
 
@@ -45,9 +55,12 @@ func (l Lab) expand(cfg Config, r servers.Recipe, argv []string) []string {
 	values := strings.NewReplacer(
 		servers.Folder, filepath.Join(cfg.Servers, r.Name),
 		servers.Data, cfg.Data,
+		servers.State, cfg.stateDir(r),
+		servers.Python, r.PythonDir(),
 		servers.RunDir, l.runDir(r),
 		servers.Bin, cfg.Bin,
 		servers.Port, strconv.Itoa(r.Port),
+		servers.Address, serverControl,
 		servers.Store, cfg.Store,
 	)
 	expanded := make([]string, len(argv))
@@ -62,16 +75,29 @@ func (l Lab) runDirs() string { return filepath.Join(l.Dir(), "run") }
 
 func (l Lab) runDir(r servers.Recipe) string { return filepath.Join(l.runDirs(), r.Name) }
 
-// makeFolders makes what a server writes to.
-func (l Lab) makeFolders(cfg Config, r servers.Recipe) error {
+// stateDir is the folder of a server's own that outlives the lab.
+func (cfg Config) stateDir(r servers.Recipe) string { return filepath.Join(cfg.Data, r.Name) }
+
+// makeFolders makes what a server writes to. What outlives the lab is locked for as long
+// as a process has the file that it returns.
+func (l Lab) makeFolders(cfg Config, r servers.Recipe) (lock *os.File, err error) {
 	uid, gid, err := cfg.serverUser(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := os.MkdirAll(l.runDir(r), 0o755); err != nil {
-		return err
+		return nil, err
 	}
-	return os.Chown(l.runDir(r), int(uid), int(gid))
+	if err := os.Chown(l.runDir(r), int(uid), int(gid)); err != nil || !r.Uses(servers.State) {
+		return nil, err
+	}
+	if err := os.MkdirAll(cfg.stateDir(r), 0o755); err != nil {
+		return nil, err
+	}
+	if lock, err = lockData(cfg.stateDir(r), r.Name); err != nil {
+		return nil, err
+	}
+	return lock, own(cfg.stateDir(r), uid, gid)
 }
 
 // answers says whether a server delivers the first byte of a piece. Some listen before

@@ -21,6 +21,9 @@ import (
 func configOf(t *testing.T, r servers.Recipe) lab.Config {
 	t.Helper()
 	testneeds.Program(t, slices.Sorted(maps.Keys(r.Packages))...)
+	if r.Uses(servers.Python) {
+		testneeds.File(t, filepath.Join(r.PythonDir(), servers.Requirements))
+	}
 	cfg := config(t)
 	cfg.Targets = r.Target
 	set := filepath.Join(cfg.Data, "objects", "set")

@@ -82,9 +82,14 @@ func (l Lab) Up(cfg Config, warnings io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, r := range cfg.servers() {
-		if err := l.makeFolders(cfg, r); err != nil {
-			return err
+	for i, r := range cfg.servers() {
+		lock, err := l.makeFolders(cfg, r)
+		if err != nil {
+			return fmt.Errorf("%s: %w", r.Name, err)
+		}
+		if lock != nil {
+			defer lock.Close()
+			parts[i+1].files = []*os.File{lock} // the first part is the link agent
 		}
 	}
 	for _, p := range parts {

@@ -103,6 +103,13 @@ func (r Recipe) ObjectURL(address string) string {
 	return fmt.Sprintf("http://%s:%d/object/{object}", address, r.Port)
 }
 
+// Requirements names the Python packages of a server, in its folder; scripts/setup
+// installs them, and puts a copy beside them.
+const Requirements = "requirements.txt"
+
+// PythonDir is where scripts/setup installs the server's Python packages.
+func (r Recipe) PythonDir() string { return path.Join("/opt/piecebench", r.Name) }
+
 // Uses says whether a command of the recipe has a placeholder.
 func (r Recipe) Uses(placeholder string) bool {
 	return slices.ContainsFunc(slices.Concat(r.Load, r.Run), func(arg string) bool { return strings.Contains(arg, placeholder) })

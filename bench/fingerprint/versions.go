@@ -26,7 +26,7 @@ func (f facts) versions(k6 string, lab []servers.Recipe) {
 	f.set("images", images)
 	for _, r := range lab {
 		argv := slices.Clone(r.Version)
-		argv[0] = strings.ReplaceAll(argv[0], servers.Bin, filepath.Dir(k6))
+		argv[0] = strings.NewReplacer(servers.Bin, filepath.Dir(k6), servers.Python, r.PythonDir()).Replace(argv[0])
 		f.set(r.Name, leading.ReplaceAllString(firstLine(argv[0], argv[1:]...), ""))
 		for image := range strings.FieldsSeq(images) {
 			name, _, _ := strings.Cut(image, "@")

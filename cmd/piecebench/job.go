@@ -23,6 +23,7 @@ import (
 	"piecebench/piece/dataset"
 	"piecebench/report/export"
 	"piecebench/report/text"
+	"piecebench/servers"
 )
 
 // resumeVariable names a run's folder; only what that run lacks is measured.
@@ -160,6 +161,11 @@ func prepareCommand() *cobra.Command {
 			var services []string
 			for _, r := range recipes {
 				services = append(services, r.Name)
+				if r.Uses(servers.State) { // the engine would give the folder to root
+					if err := os.MkdirAll(filepath.Join(defaultData, r.Name), 0o755); err != nil {
+						return err
+					}
+				}
 			}
 			fmt.Printf("%s\n%s\n%s\n%s\n", j.Out, text, strings.Join(services, " "), lab.AgentPorts(recipes))
 			return err

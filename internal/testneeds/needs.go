@@ -52,3 +52,11 @@ func Program(t testing.TB, names ...string) {
 		}
 	}
 }
+
+// File skips a test that needs a file which scripts/setup installs.
+func File(t testing.TB, path string) {
+	t.Helper()
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("SKIPPED, NOT tested: there is no %s here; PIECEBENCH_TEST=%s scripts/setup test installs it", path, everything)
+	}
+}
