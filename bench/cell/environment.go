@@ -28,7 +28,7 @@ func (s Setup) environment(c plan.Cell, to files) []string {
 		Verify: v.Verify, Fresh: v.Connections == "fresh", Seed: v.Dataset.Seed, Stall: stallLimit,
 		RecordsPath: to.path(to.requests), Progress: to.logs + progressLog,
 		Headers: c.Target.Header, Insecure: v.Insecure,
-		Mode: c.Mode.Name, Parameters: v.Parameters, ObjectURL: c.Target.ObjectURL, JobsPath: to.path(to.jobs), Scratch: to.scratch,
+		Mode: c.Mode.Name, Parameters: v.ScriptParameters(), ObjectURL: c.Target.ObjectURL, JobsPath: to.path(to.jobs), Scratch: to.scratch,
 		Tags: map[string]string{
 			"run": s.RunID, "target": c.Target.Name, "link": c.Link.String(), "mode": c.Mode.Name,
 			"concurrency": strconv.Itoa(c.Concurrency), "repetition": strconv.Itoa(c.Repetition),

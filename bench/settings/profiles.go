@@ -29,6 +29,22 @@ var profiles = map[string]map[string]string{
 		"DURATION":    "30m",
 		"WARMUP":      "0s",
 	},
+	// seaweedfs-2023 is the study of SeaweedFS and GlusterFS, with both layouts on both
+	// systems. SCALE=1 is its 8.4 TB.
+	"seaweedfs-2023": {
+		"WORKLOAD":    "scan",
+		"TARGETS":     "seaweedfs,glusterfs",
+		"CONCURRENCY": "300,",
+		"LINKS":       "none",
+		"DURATION":    "2m",
+		"WARMUP":      "1m",
+	},
+	// sia-2018 is the study of Sia's synchronization: its peers sent 8 Mbit/s. A faster
+	// link shows what larger batches save.
+	"sia-2018": {
+		"WORKLOAD": "batch",
+		"LINKS":    "8mbit/40ms,250mbit/40ms",
+	},
 }
 
 func profileNames() []string { return slices.Sorted(maps.Keys(profiles)) }

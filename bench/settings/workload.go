@@ -83,6 +83,14 @@ func (v variable) presetOf(id string, profile map[string]string) string {
 	return cmp.Or(profile[v.name], preset)
 }
 
+// ScriptParameters returns the parameters that the workload's script reads.
+func (s Settings) ScriptParameters() map[string]string {
+	if derive := workload.Of(s.Workload).Derive; derive != nil {
+		return derive(s.Parameters, s.Dataset.Seed)
+	}
+	return s.Parameters
+}
+
 // parseMode reads a mode of the workload.
 func (s *Settings) parseMode(text string) (workload.Mode, error) {
 	return workload.Of(s.Workload).ParseMode(text, s.Parameters)

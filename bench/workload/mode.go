@@ -15,6 +15,7 @@ type Mode struct {
 	Name     string // FullMode, a range's size such as 1MiB, or what the workload calls it
 	Length   int64  // bytes of a range that a client draws; 0 for the whole piece
 	Requests int    // that one unit of work has, a request or a job; 0: not known beforehand
+	Bytes    int64  // that a job asks for, where its requests are not drawn
 }
 
 // RequestBytes returns how many bytes a drawn request asks for, of a piece of so many
@@ -23,7 +24,9 @@ func (m Mode) RequestBytes(piece int64) int64 { return cmp.Or(m.Length, piece) }
 
 // UnitBytes returns how many bytes a unit of work asks for, 0 where that is not known
 // beforehand.
-func (m Mode) UnitBytes(piece int64) int64 { return int64(m.Requests) * m.RequestBytes(piece) }
+func (m Mode) UnitBytes(piece int64) int64 {
+	return cmp.Or(m.Bytes, int64(m.Requests)*m.RequestBytes(piece))
+}
 
 // request reads the mode of a workload whose unit of work is one request.
 func request(text string) (Mode, error) {

@@ -10,4 +10,6 @@ var Table = []Workload{
 		Presets:   map[string]string{"MODES": "full,1MiB,10MiB,100MiB"},
 		ParseMode: func(text string, _ map[string]string) (Mode, error) { return request(text) },
 	},
+	scan,
+	batch,
 }

@@ -4,7 +4,9 @@ package workload
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -25,6 +27,12 @@ type Workload struct {
 	Variables []Variable // its own, beside those of every run
 	Jobs      bool       // a client's unit of work may be a job, with records of its own
 	Objects   bool       // it asks for objects, not for pieces
+	// Derive returns the parameters with what the script reads and follows from them and
+	// the seed. Nil: nothing does.
+	Derive func(parameters map[string]string, seed uint64) map[string]string
+	// Data makes the objects that it asks for in these modes, or finds them made, in the
+	// dataset's folder. Nil: it asks for none.
+	Data func(ctx context.Context, folder string, modes []string, parameters map[string]string, seed uint64, log io.Writer) error
 }
 
 // Variable is a variable of a run that only some workloads have. It becomes a parameter

@@ -17,6 +17,7 @@ import (
 	"piecebench/bench/result"
 	"piecebench/bench/runner"
 	"piecebench/bench/settings"
+	"piecebench/bench/workload"
 	"piecebench/internal/ending"
 	"piecebench/lab"
 	"piecebench/netem/client"
@@ -175,6 +176,13 @@ func prepareCommand() *cobra.Command {
 // makeDataset makes the dataset of a sweep, or finds it made.
 func makeDataset(ctx context.Context, data string, s settings.Settings) error {
 	_, err := dataset.Create(ctx, data, s.Dataset, os.Stderr)
+	if objects := workload.Of(s.Workload).Data; objects != nil && err == nil {
+		var modes []string
+		for _, m := range s.Modes {
+			modes = append(modes, m.Name)
+		}
+		err = objects(ctx, data, modes, s.Parameters, s.Dataset.Seed, os.Stderr)
+	}
 	if err != nil && ctx.Err() != nil {
 		return problem{errors.New("interrupted while making the dataset: nothing half-made is left")}
 	}

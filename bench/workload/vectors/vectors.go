@@ -85,10 +85,8 @@ const objectsDir = "objects"
 // and a little more, for the check of free space.
 const storedShare = 0.52
 
-// StoredBytes returns about how many bytes one layout takes on disk.
-func (s Set) StoredBytes() int64 {
-	return int64(float64(ShapeOf(s.Scale).Vectors()) * Samples * storedShare)
-}
+// StoredBytes returns about how many bytes so many vectors take compressed.
+func StoredBytes(vectors int64) int64 { return int64(float64(vectors) * Samples * storedShare) }
 
 // Create makes the set in data/objects/<name>/<layout>, or reuses it. A layout gets its
 // name when it is complete: an interrupted or failed Create leaves none.
@@ -131,7 +129,7 @@ func (s Set) create(ctx context.Context, dir, layout string, log io.Writer) (err
 			err = errors.Join(err, os.RemoveAll(stage))
 		}
 	}()
-	if err := checkSpace(stage, s.StoredBytes()); err != nil {
+	if err := checkSpace(stage, StoredBytes(ShapeOf(s.Scale).Vectors())); err != nil {
 		return err
 	}
 	shape := ShapeOf(s.Scale)
