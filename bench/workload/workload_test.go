@@ -59,7 +59,7 @@ func TestAScriptOfOnesOwnIsAWorkload(t *testing.T) {
 	if err := os.Mkdir("folder.js", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for text, says := range map[string]string{"absent.js": "cannot be read", "folder.js": "no file", "bathc": "retrieval, or the path"} {
+	for text, says := range map[string]string{"absent.js": "cannot be read", "folder.js": "no file", "bathc": "known: retrieval, "} {
 		if _, err := Find(text); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", text, err)
 		}
