@@ -12,6 +12,7 @@ import (
 	"piecebench/report/boost2023"
 	"piecebench/report/markdown"
 	"piecebench/report/page"
+	"piecebench/report/studies"
 	"piecebench/report/text"
 )
 
@@ -33,12 +34,18 @@ var (
 		func(d report.Document) ([]byte, error) { return []byte(markdown.Document(d)), nil },
 	}
 
-	// Boost2023 is the table of the Boost team's study of 2023, as Markdown.
-	Boost2023 = Format{"boost-2023", "boost-2023.md", func(dir string, run *result.Run) ([]byte, error) {
-		d, err := boost2023.Document(dir, run)
+	// The tables of the studies that workloads are from, as Markdown.
+	Boost2023     = study("boost-2023", boost2023.Document)
+	SeaweedFS2023 = study("seaweedfs-2023", studies.Scan)
+	Sia2018       = study("sia-2018", studies.Batch)
+)
+
+func study(name string, document func(string, *result.Run) (report.Document, error)) Format {
+	return Format{name, name + ".md", func(dir string, run *result.Run) ([]byte, error) {
+		d, err := document(dir, run)
 		return []byte(markdown.Document(d)), err
 	}, nil}
-)
+}
 
 // Text is a summary for a terminal, wrapped at width characters.
 func Text(width int) Format {
@@ -49,7 +56,9 @@ func Text(width int) Format {
 }
 
 // OfRuns are the formats of a run's report.
-func OfRuns(width int) []Format { return []Format{HTML, Markdown, Boost2023, Text(width)} }
+func OfRuns(width int) []Format {
+	return []Format{HTML, Markdown, Boost2023, SeaweedFS2023, Sia2018, Text(width)}
+}
 
 // OfComparisons are the formats of comparisons.
 func OfComparisons(width int) []Format { return []Format{Text(width), Markdown, HTML} }
