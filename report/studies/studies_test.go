@@ -66,7 +66,7 @@ func TestScansAreCensoredWhereTheyWereCut(t *testing.T) {
 	}
 	want := []string{
 		// Of 10, 20, more than 20, and 30 half are within 20 s.
-		"seaweedfs|files|1|3|0|1|20|30|30|10|30|server",
+		"seaweedfs|files|1|3|0|1|20.0|30.0|30.0|10.0|30.0|server",
 		"GlusterFS, in the study|packed|300||||1001|1741|2942|||",
 		"SeaweedFS, in the study|files|300||||401|442|521|||",
 	}
