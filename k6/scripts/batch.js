@@ -5,11 +5,11 @@
 // block in order, applied (written to a file), and subscribers are notified of it. With
 // PIPELINE=yes the next batch is downloaded meanwhile.
 import { Client, compute } from 'k6/x/retrieval';
-import { readCell, cellOptions } from './lib/cell.js';
+import { cellOptions } from './lib/cell.js';
 
 const client = new Client(__ENV.CELL);
-const cell = readCell();
-export const options = cellOptions(cell);
+const cell = JSON.parse(__ENV.CELL);
+export const options = cellOptions(__ENV.CELL);
 
 const { PIPELINE, SYNC } = cell.parameters;
 const [blocks, size, timeout, validate, notify] = ['BLOCKS', 'BLOCK_SIZE', 'BATCH_TIMEOUT', 'VALIDATE', 'NOTIFY'].map((name) => Number(cell.parameters[name]));
@@ -20,7 +20,7 @@ export default function () {
     let next = download(0);
     for (let first = 0; first < blocks; first += perBatch) {
       const batch = next.wait();
-      if (batch.some((part) => part === null || part.outcome !== 'ok')) {
+      if (batch.some((part) => part.outcome !== 'ok')) {
         return; // the job has failed, or the window is over
       }
       const last = first + perBatch >= blocks;

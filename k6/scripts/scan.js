@@ -5,11 +5,11 @@
 // For each time frame it loads these sensors' vectors, decompresses them, and computes
 // on each of them.
 import { Client, compute } from 'k6/x/retrieval';
-import { readCell, cellOptions } from './lib/cell.js';
+import { cellOptions } from './lib/cell.js';
 
 const client = new Client(__ENV.CELL);
-const cell = readCell();
-export const options = cellOptions(cell);
+const cell = JSON.parse(__ENV.CELL);
+export const options = cellOptions(__ENV.CELL);
 
 const { SET: set, PARALLEL, COMPUTE } = cell.parameters;
 const [sites, frames, sensors, chosen] = ['SITES', 'FRAMES', 'SENSORS', 'CHOSEN'].map((name) => Number(cell.parameters[name]));
@@ -46,7 +46,7 @@ function files(site, frame, wanted) {
 function ranges(site, frame, wanted) {
   const object = `${set}/packed/${site}/${frame}`;
   const index = client.get({ object, offset: 0, length: sensors * entry, keep: true });
-  if (index === null || index.outcome !== 'ok') {
+  if (index.outcome !== 'ok') {
     return []; // the job has failed, or the window is over
   }
   const view = new DataView(index.body);

@@ -6,6 +6,7 @@ import (
 
 	"piecebench/bench/readable"
 	"piecebench/bench/result"
+	"piecebench/bench/workload"
 	"piecebench/records"
 	"piecebench/report"
 )
@@ -20,6 +21,9 @@ var batchStages = []struct{ name, title string }{
 // the jobs in dir.
 func Batch(dir string, run *result.Run) (report.Document, error) {
 	d := report.Document{Title: run.ID + ": the table of the study of Sia’s synchronization of 2018", Terms: batchTerms, Elsewhere: "the records of the jobs"}
+	if err := check(run, workload.Batch); err != nil {
+		return d, err
+	}
 	for _, l := range report.NewView(run).Links {
 		for _, f := range report.All(l.Rows) {
 			t := report.Table{Head: []report.Column{report.Left("Test")}}
@@ -61,7 +65,7 @@ var batchTerms = []report.Term{
 	{Name: "Notifying subscribers", Meaning: "NOTIFY of CPU time for each block."},
 	{Name: "Everything else", Meaning: "the rest of the total time."},
 	{Name: "Overlap", Meaning: "time in which two stages ran. Stages and everything else, less the overlap, add up to the total time."},
-	{Name: "The study", Meaning: "three synchronizations of 146,000 blocks in batches of 10, from peers in the internet, on 250 Mbit/s. Its percentages are those of its text; they are of other tests than its table."},
+	{Name: "The study", Meaning: "three synchronizations of 146,000 blocks in batches of 10, from peers in the internet, on 250 Mbit/s. The percentages are those of its text, which do not follow from its table."},
 }
 
 // syncs are the sums of synchronizations that succeeded, in seconds.

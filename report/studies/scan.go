@@ -6,6 +6,7 @@ import (
 
 	"piecebench/bench/result"
 	"piecebench/bench/stats"
+	"piecebench/bench/workload"
 	"piecebench/records"
 	"piecebench/report"
 )
@@ -14,6 +15,9 @@ import (
 // times of a scan per system. It is made from the records of the jobs in dir.
 func Scan(dir string, run *result.Run) (report.Document, error) {
 	d := report.Document{Title: run.ID + ": the table of the study of SeaweedFS and GlusterFS of 2023", Terms: scanTerms, Elsewhere: "the records of the jobs"}
+	if err := check(run, workload.Scan); err != nil {
+		return d, err
+	}
 	for _, l := range report.NewView(run).Links {
 		s := report.Section{Table: report.Table{Head: []report.Column{
 			report.Left("System"), report.Left("Layout"), report.Right("Clients"), report.Right("Scans"), report.Right("Failed"), report.Right("Cut"),

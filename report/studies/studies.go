@@ -10,10 +10,19 @@ import (
 
 	"piecebench/bench/readable"
 	"piecebench/bench/result"
+	"piecebench/bench/settings"
 	"piecebench/bench/stats"
 	"piecebench/records"
 	"piecebench/report"
 )
+
+// check refuses a run of another workload than the study's.
+func check(run *result.Run, want string) error {
+	if got := settings.WorkloadOf(run.Settings); got != want {
+		return fmt.Errorf("this table is of WORKLOAD=%s, and run %s is of WORKLOAD=%s", want, run.ID, got)
+	}
+	return nil
+}
 
 // jobsOf reads the jobs of a cell, in the run's folder dir.
 func jobsOf(dir string, c result.Cell, each func(records.Job, records.Window)) error {

@@ -60,7 +60,7 @@ func TestScansAreCensoredWhereTheyWereCut(t *testing.T) {
 	dir := t.TempDir()
 	c := measured(t, dir, result.Cell{ID: 1, Target: "seaweedfs", Mode: "files", Concurrency: 1, Repetition: 1, LimitedBy: "server"},
 		scan(90, 5, records.OK), scan(100, 10, records.OK), scan(110, 20, records.OK), scan(150, 30, records.OK), scan(180, 20, records.Cut))
-	d, err := Scan(dir, &result.Run{ID: "x", Planned: 1, Cells: []result.Cell{c}})
+	d, err := Scan(dir, &result.Run{ID: "x", Settings: map[string]string{"WORKLOAD": "scan"}, Planned: 1, Cells: []result.Cell{c}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestSynchronizationsAreAveragedByStage(t *testing.T) {
 	first := measured(t, dir, at, sync(20, 10, 6, 0, records.OK))
 	at.ID, at.Repetition = 2, 2
 	second := measured(t, dir, at, sync(10, 6, 4, 2, records.OK), sync(50, 0, 0, 0, records.Failed))
-	d, err := Batch(dir, &result.Run{ID: "x", Planned: 2, Cells: []result.Cell{first, second}})
+	d, err := Batch(dir, &result.Run{ID: "x", Settings: map[string]string{"WORKLOAD": "batch"}, Planned: 2, Cells: []result.Cell{first, second}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,10 +103,10 @@ func TestSynchronizationsAreAveragedByStage(t *testing.T) {
 	}
 }
 
-func TestARunWithoutJobsHasNoStudy(t *testing.T) {
+func TestARunOfAnotherWorkloadHasNoStudy(t *testing.T) {
 	run := &result.Run{ID: "x", Planned: 1, Cells: []result.Cell{{ID: 1, Target: "raw", Link: "none", Mode: "full", Concurrency: 1, Repetition: 1, WindowS: 1}}}
 	for _, document := range []func(string, *result.Run) (report.Document, error){Scan, Batch} {
-		if _, err := document(t.TempDir(), run); err == nil || !strings.Contains(err.Error(), "no records of jobs") {
+		if _, err := document(t.TempDir(), run); err == nil || !strings.Contains(err.Error(), "run x is of WORKLOAD=retrieval") {
 			t.Error(err)
 		}
 	}

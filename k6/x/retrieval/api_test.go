@@ -48,6 +48,24 @@ func TestWhatNextReturnsIsWhatGetAsksFor(t *testing.T) {
 	}
 }
 
+func TestAScriptDrawsAndChoosesPiecesItself(t *testing.T) {
+	b := newBench(t, 1<<20, nil, records.Cell{Length: 1000, Seed: 7})
+	const drawn = "const drawn = []; for (let i = 0; i < 20; i++) drawn.push(client.random()); drawn.join()"
+	first, err := b.vu(t, 1).run(drawn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := b.vu(t, 1).run(strings.Replace(drawn, "drawn.push", "client.next(), drawn.push", 1))
+	if err != nil || !first.Equals(again) {
+		t.Errorf("%v and, among requests, %v: %v", first, again, err)
+	}
+	if another, err := b.vu(t, 2).run(drawn); err != nil || first.Equals(another) {
+		t.Errorf("another client draws %v: %v", another, err)
+	}
+	truth(t, b.vu(t, 3), "client.random() >= 0 && client.random() < 1")
+	truth(t, b.vu(t, 4), "client.pieces.length === 3 && client.pieces.every((p, i) => p.size === 1040384 && client.get({ piece: p.cid, offset: p.size - 10, length: 10 }).outcome === 'ok')")
+}
+
 // objects serves these under /object/, in the way that their name says, and pieces.
 func objects(content map[string][]byte) func(http.Handler) http.Handler {
 	return func(files http.Handler) http.Handler {

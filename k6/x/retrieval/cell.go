@@ -27,6 +27,12 @@ import (
 // taken over from the clients.
 const tickEvery = time.Second
 
+// Piece is what a script learns of a piece of the manifest.
+type Piece struct {
+	CID  string `js:"cid"`  // v1
+	Size int64  `js:"size"` // bytes that a server sends of it
+}
+
 // cell is what all clients of a test share: the dataset, the measured window,
 // the records, and the counts.
 type cell struct {
@@ -38,6 +44,7 @@ type cell struct {
 	// By piece.
 	urls    []*url.URL
 	objects []draw.Object
+	pieces  []Piece
 	byCID   map[string]int // the index of a piece, by either CID
 
 	loadReferences func() ([]*verify.Reference, error) // by piece
@@ -96,6 +103,7 @@ func newCell(o records.Cell, p *process, env *common.InitEnvironment) (*cell, er
 		c.byCID[p.CID], c.byCID[p.CIDv2] = i, i
 		c.urls = append(c.urls, u)
 		c.objects = append(c.objects, draw.Object{Size: p.SizeAs(version), Align: p.CheckedBlock()})
+		c.pieces = append(c.pieces, Piece{p.CID, p.SizeAs(version)})
 	}
 	if o.ObjectURL != "" {
 		if _, err := absolute(strings.ReplaceAll(o.ObjectURL, "{object}", "x"), c.objectName); err != nil {

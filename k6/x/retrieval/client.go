@@ -59,19 +59,19 @@ type method func(ctx context.Context, call sobek.FunctionCall) (sobek.Value, err
 
 func (c *client) methods() map[string]method {
 	return map[string]method{
-		"next": c.next, "get": c.get, "batch": c.batch, "start": c.start,
+		"next": c.next, "random": c.random, "get": c.get, "batch": c.batch, "start": c.start,
 		"job": c.runJob, "stage": c.runStage, "verify": c.verify, "store": c.store,
 	}
 }
 
-// expose gives an object of the script the client's methods.
+// expose gives an object of the script the client's methods, and the pieces.
 func (c *client) expose(o *sobek.Object) error {
 	for name, m := range c.methods() {
 		if err := o.Set(name, c.bind(name, m)); err != nil {
 			return err
 		}
 	}
-	return nil
+	return o.Set("pieces", c.cell.pieces)
 }
 
 // bind returns m as the script sees it. What the script's own functions threw, it throws
@@ -250,6 +250,12 @@ func (c *client) next(context.Context, sobek.FunctionCall) (sobek.Value, error) 
 		err = errors.Join(err, request.Set("offset", r.Offset), request.Set("length", r.Length))
 	}
 	return request, err
+}
+
+// random returns the next random number of this client, from 0 to below 1. It follows
+// from the seed and the client's number.
+func (c *client) random(context.Context, sobek.FunctionCall) (sobek.Value, error) {
+	return c.vu.Runtime().ToValue(c.sequence.Random()), nil
 }
 
 // get sends one request, the next of the sequence or that of the script, and waits for

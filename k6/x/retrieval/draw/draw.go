@@ -29,6 +29,7 @@ type Sequence struct {
 	length  int64
 	ranges  *rand.Rand
 	checks  *rand.Rand
+	script  *rand.Rand
 }
 
 // New returns the sequence of a client: ranges of length bytes, or Full, of
@@ -41,6 +42,7 @@ func New(seed, client uint64, objects []Object, length int64) *Sequence {
 		// A stream of its own, so that the share of checked requests does not
 		// change what is asked for.
 		checks: rand.New(rand.NewPCG(^seed, client)),
+		script: rand.New(rand.NewPCG(seed, ^client)),
 	}
 }
 
@@ -57,3 +59,6 @@ func (s *Sequence) Next() Range {
 
 // Check draws whether the next request belongs to this share of all.
 func (s *Sequence) Check(share float64) bool { return s.checks.Float64() < share }
+
+// Random draws what a script chooses itself: a number from 0 to below 1.
+func (s *Sequence) Random() float64 { return s.script.Float64() }
