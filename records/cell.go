@@ -14,7 +14,7 @@ import (
 // Cell is what the generator does in one cell. The runner hands it over as JSON
 // in the environment variable CELL; the script passes it on.
 type Cell struct {
-	URL         string        `json:"url"`         // of a piece, by a template of package pieceurl; a user and password become a header (Basic)
+	URL         string        `json:"url"`         // of a piece, empty where the server has objects only; by a template of package pieceurl; a user and password become a header (Basic)
 	Manifest    string        `json:"manifest"`    // path of pieces.json
 	Length      int64         `json:"length"`      // bytes of a range; 0: whole pieces
 	Clients     uint64        `json:"clients"`     // their starts are spread over half the warm-up
@@ -58,10 +58,13 @@ func ParseCell(text string) (Cell, error) {
 	if err := decoder.Decode(&c); err != nil {
 		return c, fmt.Errorf(`the cell is not what records.Cell describes: %w: give k6 run -e CELL='{"url":"http://host/piece/{piece}","manifest":"data/pieces.json",...}'`, err)
 	}
-	_, err := pieceurl.Version(c.URL)
+	var err error
+	if c.URL != "" {
+		_, err = pieceurl.Version(c.URL)
+	}
 	switch {
-	case c.URL == "" || c.Manifest == "":
-		return c, errors.New("the cell has no url or no manifest")
+	case c.URL == "" && c.ObjectURL == "" || c.Manifest == "":
+		return c, errors.New("the cell has no url and no object_url, or no manifest")
 	case err != nil:
 		return c, fmt.Errorf("the cell's url has %w", err)
 	case !(c.Verify >= 0 && c.Verify <= 1):

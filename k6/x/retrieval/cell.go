@@ -83,27 +83,10 @@ func newCell(o records.Cell, p *process, env *common.InitEnvironment) (*cell, er
 		byCID: make(map[string]int), name: plain.URL(o.URL), objectName: plain.URL(o.ObjectURL),
 	}
 	c.loadReferences = sync.OnceValues(func() ([]*verify.Reference, error) { return verify.OpenAll(filepath.Dir(o.Manifest), m) })
-	version, err := pieceurl.Version(o.URL)
-	if err != nil {
-		return nil, err
-	}
-	if err := m.CheckRanges(o.Length, version, o.Verify > 0); err != nil {
-		return nil, fmt.Errorf("mode %s: %w", bytesize.String(o.Length), err)
-	}
-	if o.Verify > 0 {
-		if c.references, err = c.loadReferences(); err != nil {
+	if o.URL != "" {
+		if err := c.findPieces(); err != nil {
 			return nil, err
 		}
-	}
-	for i, p := range m.Pieces {
-		u, err := absolute(pieceurl.Fill(o.URL, p.CID, p.CIDv2), c.name)
-		if err != nil {
-			return nil, err
-		}
-		c.byCID[p.CID], c.byCID[p.CIDv2] = i, i
-		c.urls = append(c.urls, u)
-		c.objects = append(c.objects, draw.Object{Size: p.SizeAs(version), Align: p.CheckedBlock()})
-		c.pieces = append(c.pieces, Piece{p.CID, p.SizeAs(version)})
 	}
 	if o.ObjectURL != "" {
 		if _, err := absolute(strings.ReplaceAll(o.ObjectURL, "{object}", "x"), c.objectName); err != nil {
@@ -122,6 +105,33 @@ func newCell(o records.Cell, p *process, env *common.InitEnvironment) (*cell, er
 		}
 	}
 	return c, nil
+}
+
+// findPieces fills in what is known of each piece.
+func (c *cell) findPieces() error {
+	version, err := pieceurl.Version(c.opts.URL)
+	if err != nil {
+		return err
+	}
+	if err := c.manifest.CheckRanges(c.opts.Length, version, c.opts.Verify > 0); err != nil {
+		return fmt.Errorf("mode %s: %w", bytesize.String(c.opts.Length), err)
+	}
+	if c.opts.Verify > 0 {
+		if c.references, err = c.loadReferences(); err != nil {
+			return err
+		}
+	}
+	for i, p := range c.manifest.Pieces {
+		u, err := absolute(pieceurl.Fill(c.opts.URL, p.CID, p.CIDv2), c.name)
+		if err != nil {
+			return err
+		}
+		c.byCID[p.CID], c.byCID[p.CIDv2] = i, i
+		c.urls = append(c.urls, u)
+		c.objects = append(c.objects, draw.Object{Size: p.SizeAs(version), Align: p.CheckedBlock()})
+		c.pieces = append(c.pieces, Piece{p.CID, p.SizeAs(version)})
+	}
+	return nil
 }
 
 // absolute returns a URL with a server; shown is how an error names it.

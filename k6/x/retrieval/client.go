@@ -243,6 +243,9 @@ func (c *client) close() {
 
 // next returns the next request of this client's sequence, which get would send.
 func (c *client) next(context.Context, sobek.FunctionCall) (sobek.Value, error) {
+	if len(c.cell.urls) == 0 {
+		return nil, errNoPieces
+	}
 	r := c.sequence.Next()
 	request := c.vu.Runtime().NewObject()
 	err := request.Set("piece", r.Piece)
@@ -262,13 +265,17 @@ func (c *client) random(context.Context, sobek.FunctionCall) (sobek.Value, error
 // its end.
 func (c *client) get(ctx context.Context, call sobek.FunctionCall) (sobek.Value, error) {
 	var o order
-	if sobek.IsUndefined(call.Argument(0)) {
+	var err error
+	switch {
+	case !sobek.IsUndefined(call.Argument(0)):
+		o, err = c.parse(call.Argument(0), options{})
+	case len(c.cell.urls) == 0:
+		err = errNoPieces
+	default:
 		o = c.draw()
-	} else {
-		var err error
-		if o, err = c.parse(call.Argument(0), options{}); err != nil {
-			return nil, err
-		}
+	}
+	if err != nil {
+		return nil, err
 	}
 	c.awaitTurn(ctx)
 	tags := c.state.Tags.GetCurrentValues()

@@ -57,3 +57,13 @@ func TestMisuseEndsTheTestAndNamesTheLine(t *testing.T) {
 		}
 	}
 }
+
+func TestAServerOfObjectsOnlyIsNotAskedForPieces(t *testing.T) {
+	b := newBench(t, 1<<20, nil, records.Cell{Length: 64 << 10})
+	b.cell.urls = nil // as without a url
+	for _, call := range []string{"client.get()", "client.next()", "client.get({ piece: 0 })"} {
+		if _, err := b.vu(t, 1).run(call); err == nil || !strings.Contains(err.Error(), "this target serves objects only") {
+			t.Errorf("%s: %v", call, err)
+		}
+	}
+}

@@ -37,6 +37,8 @@ type options struct {
 	timeout time.Duration
 }
 
+var errNoPieces = errors.New("the cell has no url, so this target serves objects only")
+
 // draw returns the next request of the sequence.
 func (c *client) draw() order {
 	next := c.sequence.Next()
@@ -94,6 +96,8 @@ func (c *client) find(p properties) (order, error) {
 		return order{}, errors.New("a request has either a piece (index or CID) or an object (name)")
 	case object != nil:
 		return c.cell.ofObject(object.String())
+	case len(c.cell.urls) == 0:
+		return order{}, errNoPieces
 	}
 	if cid, ok := named.Export().(string); ok {
 		i, known := c.cell.byCID[cid]
