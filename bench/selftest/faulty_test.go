@@ -51,6 +51,7 @@ func serveFaulty() {
 	}
 	pieces := http.FileServer(http.Dir(filepath.Join(filepath.Dir(*manifest), "flat")))
 	mux := http.NewServeMux()
+	mux.Handle("/piece/", http.StripPrefix("/piece", pieces)) // by which a lab sees that it answers
 	for fault, with := range map[string]func(http.Handler) http.Handler{"stall": stalling, "throttle": throttled, "burn": burning} {
 		prefix := "/" + fault + "/piece/"
 		mux.Handle(prefix, with(http.StripPrefix(strings.TrimSuffix(prefix, "/"), pieces)))

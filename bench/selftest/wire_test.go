@@ -1,10 +1,9 @@
 package selftest
 
 import (
-	"path/filepath"
+	"os/exec"
 	"testing"
 
-	"piecebench/bench/result"
 	"piecebench/lab/labtest"
 )
 
@@ -21,7 +20,20 @@ func TestWireBytesArePayloadAndHeadersAndWhatIsSentAgain(t *testing.T) {
 	b := newBed(t)
 	b.up(t)
 	const payload = 20 << 20
-	cells := b.wireCells(t, "--links", "200mbit/5ms,200mbit/5ms/1%", "--modes", "1MiB", "--concurrency", "1", "--requests", "20", "--duration", "60s", "--warmup", "0s")
+	var dir string
+	var out []byte
+	var err error
+	labtest.Patiently(t, func(int) string {
+		var run *exec.Cmd
+		run, dir = b.sweep(t, "--targets", "raw", "--links", "200mbit/5ms,200mbit/5ms/1%", "--modes", "1MiB", "--concurrency", "1",
+			"--requests", "20", "--duration", "60s", "--warmup", "0s")
+		out, err = run.CombinedOutput()
+		return string(out)
+	})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	cells := load(t, dir).Cells
 	if len(cells) != 2 {
 		t.Fatalf("%d cells, want one for each link", len(cells))
 	}
@@ -42,33 +54,4 @@ func TestWireBytesArePayloadAndHeadersAndWhatIsSentAgain(t *testing.T) {
 	if w := cells[1].Evidence.Wire; w.LostPackets == 0 || w.Retransmitted < w.LostPackets/2 {
 		t.Errorf("with 1 %% loss %d packets are lost and %d segments sent again", w.LostPackets, w.Retransmitted)
 	}
-
-	// In a window of a closed loop, requests that are cut at its ends blur the overhead.
-	cells = b.wireCells(t, "--links", "none,200mbit/5ms", "--modes", "64KiB", "--concurrency", "1", "--duration", "3s", "--warmup", "1s")
-	if bytes, ok := cells[0].WireBytes(); ok {
-		t.Errorf("without a link nothing counts bytes, and there are %.0f", bytes)
-	}
-	overhead, ok := cells[1].WireOverhead()
-	t.Logf("a window of 3 s: overhead %.4f, %s", overhead, asJSON(cells[1].Evidence))
-	if blur := 0.04; !ok || overhead < headers-blur || overhead > headers+rest+blur {
-		t.Errorf("in a window of 3 s the overhead is %.4f, want %.4f within %.2f", overhead, headers, blur)
-	}
-}
-
-func (b bed) wireCells(t *testing.T, settings ...string) []result.Cell {
-	t.Helper()
-	var dir string
-	var out []byte
-	var err error
-	labtest.Patiently(t, func(int) string {
-		dir = filepath.Join(t.TempDir(), "run")
-		run := b.Command(append([]string{filepath.Join(b.cfg.Bin, "piecebench"), "run", "--manifest", filepath.Join(b.cfg.Data, "pieces.json"),
-			"--out", dir, "--targets", "raw"}, settings...)...)
-		out, err = run.CombinedOutput()
-		return string(out)
-	})
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return load(t, dir).Cells
 }

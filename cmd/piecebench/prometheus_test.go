@@ -99,7 +99,13 @@ func TestASweepIsInPrometheus(t *testing.T) {
 
 	t.Run("finished cells, once each and at their end", func(t *testing.T) {
 		for _, c := range run.Cells {
+			// Headers are 4.6 %. What is under way at the ends of a short window blurs that.
+			overhead, ok := c.WireOverhead()
+			if !ok || overhead < 0 || overhead > 0.12 {
+				t.Errorf("cell %d: the wire bytes are %.3f more than the payload: %+v", c.ID, overhead, c.Evidence.Wire)
+			}
 			for series, want := range map[string]float64{
+				"wire_overhead_ratio" + selector(run, c):                overhead,
 				"goodput_bits_per_second" + selector(run, c):            c.GoodputBits(),
 				"delivered_bits_per_second" + selector(run, c):          c.DeliveredBits(),
 				"requests" + selector(run, c, `outcome="ok"`):           float64(c.RequestsOK),
