@@ -92,7 +92,9 @@ func Runs(a, b *result.Run, targets []string) (*Comparison, error) {
 			c.OnlyB = append(c.OnlyB, place)
 		}
 	}
-	if len(c.Rows) == 0 {
+	if c.searches() { // which choose their rows
+		c.OnlyA, c.OnlyB = nil, nil
+	} else if len(c.Rows) == 0 {
 		return nil, errors.New("the two have no row in common: same link, mode, concurrency and target (--targets compares different ones)")
 	}
 	return c, nil

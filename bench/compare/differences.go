@@ -28,6 +28,9 @@ func differences(a, b *result.Run) []Difference {
 	oneProgram := a.Piecebench == b.Piecebench && a.Fingerprint["revision"] == b.Fingerprint["revision"]
 	list := unequal("machine", a.Fingerprint, b.Fingerprint, oneProgram)
 	list = append(list, unequal("setting", settings.Measuring(a.Settings), settings.Measuring(b.Settings), oneProgram)...)
+	if a.Capacity != nil && b.Capacity != nil && a.Capacity.Limits != b.Capacity.Limits {
+		list = append(list, Difference{"setting", "limits", a.Capacity.Limits, b.Capacity.Limits})
+	}
 	for _, x := range a.Calibrations {
 		i := slices.IndexFunc(b.Calibrations, func(c result.Calibration) bool { return c.Link == x.Link })
 		if i < 0 {

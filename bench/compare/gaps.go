@@ -26,8 +26,11 @@ type Gap struct {
 }
 
 // Gaps returns what is missing or zero in the rows that both sides have. OnlyA and OnlyB are
-// not among them.
+// not among them. Runs that searched capacities chose their cells, and so lack none.
 func (c *Comparison) Gaps() (all []Gap) {
+	if c.searches() {
+		return nil
+	}
 	for _, row := range c.Rows {
 		for side, own := range [][]result.Cell{row.a, row.b} {
 			others := [][]result.Cell{row.b, row.a}[side]

@@ -32,7 +32,7 @@ type CapacityAnswer struct {
 	Clients int `json:"clients"`
 	// AtLeast says that the server may serve more, and why that is not known; empty if a
 	// limit failed beyond.
-	AtLeast string      `json:"at_least,omitempty"`
+	AtLeast string      `json:"at_least_because,omitempty"`
 	Held    *CapacityAt `json:"held"`   // the cells with that many clients; null if there are none
 	Beyond  *CapacityAt `json:"beyond"` // those with the least clients above that did not hold; null if there are none
 	// Failure is the first cell with the clients of Beyond that failed.

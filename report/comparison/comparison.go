@@ -65,7 +65,14 @@ func (c comparison) headline() string {
 			parts = append(parts, fmt.Sprintf("%s in %d", name, n[v]))
 		}
 	}
-	return fmt.Sprintf("%s. %s: %s of %s.", c.sides(), title(c.Metrics[0]), strings.Join(parts, ", "), readable.Count(len(c.Rows), "row"))
+	capacity := ""
+	if pairs := c.Capacities(); pairs != nil {
+		capacity = " Capacity: " + c.capacityVerdicts(pairs) + "."
+	}
+	if len(c.Rows) == 0 {
+		return c.sides() + "." + capacity
+	}
+	return fmt.Sprintf("%s.%s %s: %s of %s.", c.sides(), capacity, title(c.Metrics[0]), strings.Join(parts, ", "), readable.Count(len(c.Rows), "row"))
 }
 
 // cautions say what a reader must know before using the figures.
@@ -107,7 +114,7 @@ func (c comparison) cautions() []report.Caution {
 	if gaps := c.Gaps(); gaps != nil {
 		add("missing", "%s: %s.", readable.Count(len(gaps), "gap"), c.gaps(gaps))
 	}
-	if few > 0 {
+	if few > 0 && c.Capacities() == nil {
 		add("no intervals", "%s with fewer than three repetitions on both sides. %s, so a difference there may be noise. Measure with REPEAT=5.", readable.Count(few, "row"), report.NoInterval(max(1, most)))
 	}
 	if machine > 0 {
@@ -149,6 +156,12 @@ func (c comparison) sections() (all []report.Section) {
 			t.Add(d.Of, d.Name, report.OrMissing(d.A), report.OrMissing(d.B))
 		}
 		all = append(all, report.Section{Title: "What else differs", Table: t})
+	}
+	if pairs := c.Capacities(); pairs != nil {
+		all = append(all, c.capacities(pairs))
+	}
+	if len(c.Rows) == 0 {
+		return all
 	}
 	all = append(all, report.Section{Title: "Summary", Table: c.summary()})
 	for i, m := range c.Metrics {
