@@ -150,3 +150,26 @@ func TestAScriptOfOnesOwnIsMountedWhereItLies(t *testing.T) {
 		}
 	}
 }
+
+func TestTheContentOfTheLimitsGoesAlong(t *testing.T) {
+	h := withDocker(t, ":", ":", ":")
+	limits := filepath.Join(h.checkout, "my limits.yaml")
+	h.write(limits, "- target: raw\n  ttfb_p95: $HOME 1s\n")
+	h.write(filepath.Join(h.checkout, "empty.yaml"), "")
+	for _, c := range []struct{ command, slo, want, says string }{
+		{"capacity", limits, limits + ": - target: raw\n  ttfb_p95: $HOME 1s", ""},
+		{"capacity", "my limits.yaml", "my limits.yaml: - target: raw\n  ttfb_p95: $HOME 1s", ""},
+		{"bench", limits, ":", ""},
+		{"capacity", "empty.yaml", "", "SLO=empty.yaml: there is no such file, or it is empty"},
+		{"capacity", "absent.yaml", "", "SLO=absent.yaml: there is no such file"},
+		{"capacity", "", "", "capacity needs the file of limits: SLO=FILE"},
+	} {
+		h.write(h.note("limits"), "")
+		h.stub("docker", `case "$*" in "compose run "*) printf '%s: %s' "${SLO:-}" "${PIECEBENCH_SLO:-}" >"$STUBS/limits"; exit 2 ;; esac`)
+		t.Setenv("SLO", c.slo)
+		s := h.start("scripts/compose", c.command)
+		if code := s.code(); code != 2 || !strings.Contains(s.said.String(), c.says) || h.read(h.note("limits")) != c.want {
+			t.Errorf("%s with SLO=%s: exit code %d, limits %q, want %q: %s", c.command, c.slo, code, h.read(h.note("limits")), c.want, &s.said)
+		}
+	}
+}
