@@ -103,21 +103,26 @@ func (v *View) goodputMap(target int) Heatmap {
 		if f.linkFull() && f.Base.linkFull() {
 			c.Class += " link"
 		}
-		if !f.Judged() {
-			c.Class, c.Title = MachineClass, c.Title+"; this machine limited it"
-		}
-		if f.Charged > 0 {
-			c.Below = percent(float64(f.Charged)/float64(max(1, f.OK+f.Charged))) + " failed"
-		}
-		if f.Because != "" {
-			c.Title += "; " + name + ": " + f.Because
-		}
-		return c, true
+		return f.explained(c, f.Charged, f.OK), true
 	})
 	h.Title = "Goodput, " + name + " / " + v.Targets[0]
 	h.Note = "More is better. Below each ratio: what limited " + name + ". Underlined: both reached " + wholePercent(nearCeiling) + " of the link’s ceiling." +
 		v.greyed(target, func(f *Figures) bool { return !f.Judged() }, "")
 	return h
+}
+
+// explained adds to the field of a ratio what limited the two, and how many failed.
+func (f *Figures) explained(c HeatField, failed, ok int64) HeatField {
+	if !f.Judged() {
+		c.Class, c.Title = MachineClass, c.Title+"; this machine limited it"
+	}
+	if failed > 0 {
+		c.Below = percent(float64(failed)/float64(ok+failed)) + " failed"
+	}
+	if f.Because != "" {
+		c.Title += "; " + f.Target + ": " + f.Because
+	}
+	return c
 }
 
 // jobMap colours as ttfbMap does: these are times.
@@ -130,16 +135,7 @@ func (v *View) jobMap(target int) Heatmap {
 		}
 		q := Quantile(f.Jobs.Time.P50, false)
 		c := HeatField{Text: ratioAlone(e), Below: f.limit(), Class: ttfbClass(rangeOf(e)), Title: q + " against " + Quantile(f.Base.Jobs.Time.P50, false)}
-		if !e.Judged() {
-			c.Class, c.Title = MachineClass, c.Title+"; this machine limited it"
-		}
-		if f.Jobs.Failed > 0 {
-			c.Below = percent(float64(f.Jobs.Failed)/float64(f.Jobs.OK+f.Jobs.Failed)) + " failed"
-		}
-		if f.Because != "" {
-			c.Title += "; " + name + ": " + f.Because
-		}
-		return c, true
+		return f.explained(c, f.Jobs.Failed, f.Jobs.OK), true
 	})
 	h.Title = "Job time p50, " + name + " / " + v.Targets[0]
 	h.Note = "Less is better. Below each ratio: what limited " + name + "." + v.greyed(target, func(f *Figures) bool { return !f.Judged() }, "")
@@ -184,26 +180,28 @@ func (v *View) greyed(target int, grey func(*Figures) bool, also string) string 
 	return " Framed, in grey: this machine limited one of the two" + also + ", so they do not show how they differ."
 }
 
+// alone is the field of a figure that is compared with nothing.
+func (f *Figures) alone(text string) HeatField {
+	c := HeatField{Text: text, Below: f.limit(), Class: "plain", Title: f.Because}
+	if f.byMachine() {
+		c.Class = MachineClass
+	}
+	return c
+}
+
 func (v *View) heatmapsOfOne() []Heatmap {
 	if v.Run.HasJobs() {
 		jobs := v.heatmap(0, func(f *Figures) (HeatField, bool) {
 			if f.Jobs == nil || f.Jobs.Time.P50 == nil {
 				return HeatField{}, false
 			}
-			c := HeatField{Text: Quantile(f.Jobs.Time.P50, false), Below: f.limit(), Class: "plain", Title: f.Because}
-			if f.byMachine() {
-				c.Class = MachineClass
-			}
-			return c, true
+			return f.alone(Quantile(f.Jobs.Time.P50, false)), true
 		})
 		jobs.Title, jobs.Note = "Job time p50", "Below each figure: what limited it. Columns are concurrent clients."
 		return []Heatmap{jobs, v.ttfbOfOne()}
 	}
 	goodput := v.heatmap(0, func(f *Figures) (HeatField, bool) {
-		c := HeatField{Text: megabits(f.Goodput), Below: f.limit(), Class: "plain", Title: f.Because}
-		if f.byMachine() {
-			c.Class = MachineClass
-		}
+		c := f.alone(megabits(f.Goodput))
 		if share, ok := f.Share(); ok {
 			c.Text, c.Title = wholePercent(share), strings.TrimSuffix(megabits(f.Goodput)+" Mbit/s; "+f.Because, "; ")
 		}
