@@ -112,19 +112,15 @@ func controls(mount *procfs.MountInfo, group procfs.Cgroup) bool {
 
 // readQuota reads the quota of one control group, of version 2 or 1.
 func readQuota(group string) (cpus float64, ok bool) {
-	if text, err := os.ReadFile(filepath.Join(group, "cpu.max")); err == nil {
-		quota, period, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
-		return ratio(quota, period)
+	read := func(name string) string {
+		text, _ := os.ReadFile(filepath.Join(group, name)) // what is not there is no quota
+		return strings.TrimSpace(string(text))
 	}
-	quota, err := os.ReadFile(filepath.Join(group, "cpu.cfs_quota_us"))
-	if err != nil {
-		return 0, false
+	quota, period, ok := strings.Cut(read("cpu.max"), " ")
+	if !ok {
+		quota, period = read("cpu.cfs_quota_us"), read("cpu.cfs_period_us")
 	}
-	period, err := os.ReadFile(filepath.Join(group, "cpu.cfs_period_us"))
-	if err != nil {
-		return 0, false
-	}
-	return ratio(strings.TrimSpace(string(quota)), strings.TrimSpace(string(period)))
+	return ratio(quota, period)
 }
 
 // readThrottling reads how often a group's quota stopped it; zeros where that

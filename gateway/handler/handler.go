@@ -74,7 +74,7 @@ func (h *Handler) servePiece(w http.ResponseWriter, r *http.Request, text string
 			cause = metrics.ByStore
 			h.Log.Error("response aborted", "path", r.URL.Path, "range", r.Header.Get("Range"), "sent", e.sent, "error", err)
 		}
-		h.Metrics.Aborted(cause)
+		h.Metrics.Aborted.WithLabelValues(cause).Inc()
 	}
 	if h.AccessLog != nil {
 		h.access(e, took, err)

@@ -73,7 +73,7 @@ func (e *exchange) write(object store.Object, c piececid.CID, b body) error {
 	if e.r.Method == http.MethodHead {
 		return nil
 	}
-	e.Metrics.FirstByte(time.Since(e.start))
+	e.Metrics.FirstByte.Observe(time.Since(e.start).Seconds())
 	return e.writeParts(object, b, probe)
 }
 
@@ -109,5 +109,5 @@ const headSize = 512
 
 func (e *exchange) count(n int64) {
 	e.sent += n
-	e.Metrics.Sent(n)
+	e.Metrics.Bytes.Add(float64(n))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
@@ -22,12 +23,12 @@ const (
 type Metrics struct {
 	registry  *prometheus.Registry
 	requests  *prometheus.CounterVec
-	bytes     prometheus.Counter
-	firstByte prometheus.Histogram
 	duration  prometheus.Histogram
 	reads     prometheus.Histogram
-	aborted   *prometheus.CounterVec
 	reloads   *prometheus.CounterVec
+	Bytes     prometheus.Counter
+	FirstByte prometheus.Histogram
+	Aborted   *prometheus.CounterVec // by ByClient or ByStore
 }
 
 // Gauges are read at each scrape.
@@ -44,40 +45,38 @@ var (
 // New returns metrics in a registry of their own.
 func New(g Gauges) *Metrics {
 	const ns = "piece_gateway"
+	registry := prometheus.NewRegistry()
+	auto := promauto.With(registry)
 	counter := func(name, help string) prometheus.CounterOpts {
 		return prometheus.CounterOpts{Namespace: ns, Name: name, Help: help}
 	}
 	histogram := func(name, help string, buckets []float64) prometheus.Histogram {
-		return prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: ns, Name: name, Help: help, Buckets: buckets})
+		return auto.NewHistogram(prometheus.HistogramOpts{Namespace: ns, Name: name, Help: help, Buckets: buckets})
 	}
-	gauge := func(name, help string, read func() float64) prometheus.Collector {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: ns, Name: name, Help: help}, read)
+	gauge := func(name, help string, read func() float64) {
+		auto.NewGaugeFunc(prometheus.GaugeOpts{Namespace: ns, Name: name, Help: help}, read)
 	}
 	m := &Metrics{
-		registry:  prometheus.NewRegistry(),
-		requests:  prometheus.NewCounterVec(counter("requests_total", "Requests for pieces, by method and status."), []string{"method", "code"}),
-		bytes:     prometheus.NewCounter(counter("response_bytes_total", "Piece bytes handed to clients' sockets, as they are sent.")),
-		firstByte: histogram("time_to_first_byte_seconds", "From the request's head to the first bytes of its piece, for responses that have them.", responseBuckets),
+		registry:  registry,
+		requests:  auto.NewCounterVec(counter("requests_total", "Requests for pieces, by method and status."), []string{"method", "code"}),
+		Bytes:     auto.NewCounter(counter("response_bytes_total", "Piece bytes handed to clients' sockets, as they are sent.")),
+		FirstByte: histogram("time_to_first_byte_seconds", "From the request's head to the first bytes of its piece, for responses that have them.", responseBuckets),
 		duration:  histogram("request_duration_seconds", "From the request's head to the response's last byte handed to the socket.", responseBuckets),
 		reads:     histogram("store_read_seconds", "Reads of piece files. In the flat store, whose bytes the kernel sends unread, of the first and last byte of each chunk.", readBuckets),
-		aborted:   prometheus.NewCounterVec(counter("aborted_responses_total", "Responses that ended before their last byte, by who caused it."), []string{"cause"}),
-		reloads:   prometheus.NewCounterVec(counter("manifest_reloads_total", "Reloads of the manifest, by result."), []string{"result"}),
+		Aborted:   auto.NewCounterVec(counter("aborted_responses_total", "Responses that ended before their last byte, by who caused it."), []string{"cause"}),
+		reloads:   auto.NewCounterVec(counter("manifest_reloads_total", "Reloads of the manifest, by result."), []string{"result"}),
 	}
+	gauge("requests_in_flight", "Requests for pieces being answered.", g.InFlight)
+	gauge("connections", "Open client connections, idle ones too.", g.Connections)
+	gauge("pieces", "Pieces in the manifest.", g.Pieces)
+	registry.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewGoCollector(), collectors.NewBuildInfoCollector())
 	// Series that exist from the start can be alerted on.
 	for _, cause := range []string{ByClient, ByStore} {
-		m.aborted.WithLabelValues(cause)
+		m.Aborted.WithLabelValues(cause)
 	}
-	for _, result := range []string{"ok", "refused"} {
+	for _, result := range []string{reloaded, refused} {
 		m.reloads.WithLabelValues(result)
 	}
-	m.registry.MustRegister(m.requests, m.bytes, m.firstByte, m.duration, m.reads, m.aborted, m.reloads,
-		gauge("requests_in_flight", "Requests for pieces being answered.", g.InFlight),
-		gauge("connections", "Open client connections, idle ones too.", g.Connections),
-		gauge("pieces", "Pieces in the manifest.", g.Pieces),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		collectors.NewGoCollector(),
-		collectors.NewBuildInfoCollector(),
-	)
 	return m
 }
 
@@ -85,12 +84,6 @@ func New(g Gauges) *Metrics {
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
-
-// Sent counts piece bytes that a socket took.
-func (m *Metrics) Sent(n int64) { m.bytes.Add(float64(n)) }
-
-// FirstByte records when a response's first piece bytes were there.
-func (m *Metrics) FirstByte(d time.Duration) { m.firstByte.Observe(d.Seconds()) }
 
 // Read records one read of a piece file.
 func (m *Metrics) Read(d time.Duration) { m.reads.Observe(d.Seconds()) }
@@ -102,14 +95,14 @@ func (m *Metrics) Done(method string, status int, d time.Duration) {
 	m.duration.Observe(d.Seconds())
 }
 
-// Aborted records a response that ended early.
-func (m *Metrics) Aborted(cause string) { m.aborted.WithLabelValues(cause).Inc() }
+// Results of a reload.
+const reloaded, refused = "ok", "refused"
 
 // Reloaded records a reload of the manifest.
 func (m *Metrics) Reloaded(ok bool) {
+	result := refused
 	if ok {
-		m.reloads.WithLabelValues("ok").Inc()
-	} else {
-		m.reloads.WithLabelValues("refused").Inc()
+		result = reloaded
 	}
+	m.reloads.WithLabelValues(result).Inc()
 }
