@@ -67,23 +67,23 @@ func This(s settings.Settings, data string, prometheusPort, grafanaPort int) *Ho
 // answers no command.
 const patience = 10 * time.Second
 
-func run(argv ...string) (string, error) {
-	ctx, stop := context.WithTimeout(context.Background(), patience)
-	defer stop()
-	out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).Output()
-	return strings.TrimSpace(string(out)), err
-}
+func run(argv ...string) (string, error) { return output(nil, argv) }
 
 func isolated(argv ...string) error {
+	_, err := output(&syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}, argv)
+	if e := (*exec.ExitError)(nil); errors.As(err, &e) {
+		return fmt.Errorf("%s: %s", strings.Join(argv, " "), strings.TrimSpace(string(e.Stderr)))
+	}
+	return err
+}
+
+func output(attributes *syscall.SysProcAttr, argv []string) (string, error) {
 	ctx, stop := context.WithTimeout(context.Background(), patience)
 	defer stop()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
-	out, err := cmd.CombinedOutput()
-	if e := (*exec.ExitError)(nil); errors.As(err, &e) {
-		return fmt.Errorf("%s: %s", strings.Join(argv, " "), strings.TrimSpace(string(out)))
-	}
-	return err
+	cmd.SysProcAttr = attributes
+	out, err := cmd.Output()
+	return strings.TrimSpace(string(out)), err
 }
 
 func findLabs() ([]Lab, error) {

@@ -138,18 +138,21 @@ func Check(run *result.Run, rules []Rule) Outcome {
 			look(line, "this rule selects no cell of the run; the run has "+contents(run))
 			continue
 		}
-		verdicts := tally{}
+		judged := map[string]bool{} // by the name of a limit: whether it was in any cell
+		see := func(name, where, problem string, ok bool) {
+			judged[name] = judged[name] || ok
+			if ok {
+				look(where, problem)
+			} else {
+				o.NotJudged = append(o.NotJudged, where+": "+problem)
+			}
+		}
 		for _, l := range r.limits() {
 			for _, at := range selected {
 				for _, c := range at.row.Cells[at.Target] {
 					where := fmt.Sprintf("%s: %s, repetition %d", line, at, c.Repetition)
-					problem, judged := l.judge(c)
-					verdicts.add(l.name, judged)
-					if judged {
-						look(where, problem)
-					} else {
-						o.NotJudged = append(o.NotJudged, where+": "+problem)
-					}
+					problem, ok := l.judge(c)
+					see(l.name, where, problem, ok)
 				}
 			}
 		}
@@ -165,16 +168,17 @@ func Check(run *result.Run, rules []Rule) Outcome {
 				}
 				where := fmt.Sprintf("%s: %s", line, at)
 				e := compare.Goodput.Of(at.row.Cells[base], at.row.Cells[at.Target])
-				if !e.Judged() {
-					o.NotJudged = append(o.NotJudged, fmt.Sprintf("%s: %s is not judged: the machine limited one of the two", where, name))
-					verdicts.add(name, false)
-					continue
+				problem := name + " is not judged: the machine limited one of the two"
+				if e.Judged() {
+					problem = below(e, name, float64(r.GoodputOver[base]))
 				}
-				verdicts.add(name, true)
-				look(where, below(e, name, float64(r.GoodputOver[base])))
+				see(name, where, problem, e.Judged())
 			}
 		}
-		for _, name := range verdicts.never() {
+		for _, name := range slices.Sorted(maps.Keys(judged)) {
+			if judged[name] {
+				continue
+			}
 			look(line, name+" could not be judged in any cell that this rule selects: the measuring machine limited them. Use a machine with more cores, or select other cells")
 		}
 	}
@@ -206,30 +210,6 @@ func Cell(c result.Cell, rules []Rule) (broken, notJudged []string) {
 		}
 	}
 	return broken, notJudged
-}
-
-// tally counts, by the name of a limit, in how many cells it was judged, and in how many
-// not.
-type tally map[string][2]int
-
-func (t tally) add(name string, judged bool) {
-	n := t[name]
-	if judged {
-		n[0]++
-	} else {
-		n[1]++
-	}
-	t[name] = n
-}
-
-// never returns the names of the limits that were judged in no cell.
-func (t tally) never() (names []string) {
-	for _, name := range slices.Sorted(maps.Keys(t)) {
-		if t[name][0] == 0 {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // why returns the reason why the machine decided the figure of a cell.
