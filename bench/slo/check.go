@@ -28,6 +28,12 @@ const (
 	clientGoodput = "goodput per client"
 )
 
+// Why a figure is unknown.
+const (
+	unanswered = "no request was answered"
+	noJob      = "no job ended"
+)
+
 // limits returns the limits of a rule, except goodput_over.
 func (r Rule) limits() []limit {
 	var all []limit
@@ -51,10 +57,25 @@ func (r Rule) limits() []limit {
 		}
 		return fmt.Sprintf("is %s Mbit/s; it must be at least %s", megabits(rate), megabits(least))
 	})
-	add("TTFB p50", r.TTFBP50 != nil, bottleneck.TimesDecidedByMachine, func(c result.Cell) string { return atMost(c.TTFB.P50, *r.TTFBP50) })
-	add("TTFB p95", r.TTFBP95 != nil, bottleneck.TimesDecidedByMachine, func(c result.Cell) string { return atMost(c.TTFB.P95, *r.TTFBP95) })
-	add("TTFB p99", r.TTFBP99 != nil, bottleneck.TimesDecidedByMachine, func(c result.Cell) string { return atMost(c.TTFB.P99, *r.TTFBP99) })
+	add("TTFB p50", r.TTFBP50 != nil, bottleneck.TimesDecidedByMachine, func(c result.Cell) string { return atMost(c.TTFB.P50, *r.TTFBP50, unanswered) })
+	add("TTFB p95", r.TTFBP95 != nil, bottleneck.TimesDecidedByMachine, func(c result.Cell) string { return atMost(c.TTFB.P95, *r.TTFBP95, unanswered) })
+	add("TTFB p99", r.TTFBP99 != nil, bottleneck.TimesDecidedByMachine, func(c result.Cell) string { return atMost(c.TTFB.P99, *r.TTFBP99, unanswered) })
+	add("job success rate", r.JobSuccessRate != nil, failedOnTheWay, func(c result.Cell) string {
+		share, known := jobs(c).SuccessRate()
+		return atLeast(share, known, float64(*r.JobSuccessRate), noJob)
+	})
+	add("job time p50", r.JobP50 != nil, bottleneck.TimesDecidedByMachine, func(c result.Cell) string { return atMost(jobs(c).Duration.P50, *r.JobP50, noJob) })
+	add("job time p90", r.JobP90 != nil, bottleneck.TimesDecidedByMachine, func(c result.Cell) string { return atMost(jobs(c).Duration.P90, *r.JobP90, noJob) })
+	add("job time p99", r.JobP99 != nil, bottleneck.TimesDecidedByMachine, func(c result.Cell) string { return atMost(jobs(c).Duration.P99, *r.JobP99, noJob) })
 	return all
+}
+
+// jobs are those of a cell. One without jobs has none that ended.
+func jobs(c result.Cell) result.Jobs {
+	if c.Jobs == nil {
+		return result.Jobs{}
+	}
+	return *c.Jobs
 }
 
 // judge says how a cell breaks the limit; not judged, if the machine decided it.
@@ -83,10 +104,10 @@ func atLeast(share float64, known bool, least float64, unknown string) string {
 	return ""
 }
 
-func atMost(q *result.Quantile, most Time) string {
+func atMost(q *result.Quantile, most Time, unknown string) string {
 	limit := time.Duration(most)
 	if q == nil {
-		return fmt.Sprintf("is unknown, because no request was answered; it must be at most %s", limit)
+		return fmt.Sprintf("is unknown, because %s; it must be at most %s", unknown, limit)
 	}
 	seen := time.Duration(q.Ms * float64(time.Millisecond))
 	switch {

@@ -33,6 +33,11 @@ type Rule struct {
 	TTFBP50       *Time `yaml:"ttfb_p50"` // maximum
 	TTFBP95       *Time `yaml:"ttfb_p95"` // maximum
 	TTFBP99       *Time `yaml:"ttfb_p99"` // maximum
+	// Limits of jobs, for workloads that have them.
+	JobSuccessRate *Share `yaml:"job_success_rate"` // minimum
+	JobP50         *Time  `yaml:"job_p50"`          // maximum
+	JobP90         *Time  `yaml:"job_p90"`          // maximum
+	JobP99         *Time  `yaml:"job_p99"`          // maximum
 	// GoodputOver is the minimum ratio of the goodput to that of another target, by the
 	// name of that target. It is computed from all repetitions together.
 	GoodputOver map[string]Ratio `yaml:"goodput_over"`
@@ -94,7 +99,7 @@ func parse(data []byte) ([]Rule, error) {
 	for i := range rules {
 		rules[i].line = nodes[i].Line
 		if len(rules[i].limits())+len(rules[i].GoodputOver) == 0 {
-			return nil, fmt.Errorf("line %d: this rule has no limit: success_rate, link_share, client_goodput, ttfb_p50, ttfb_p95, ttfb_p99 or goodput_over", rules[i].line)
+			return nil, fmt.Errorf("line %d: this rule has no limit: success_rate, link_share, client_goodput, ttfb_p50, ttfb_p95, ttfb_p99, job_success_rate, job_p50, job_p90, job_p99 or goodput_over", rules[i].line)
 		}
 	}
 	return rules, nil

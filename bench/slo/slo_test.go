@@ -97,6 +97,21 @@ func TestLimitsHoldAtTheLimit(t *testing.T) {
 		"line 1: raw, 1MiB, 10 clients, 1gbit/40ms, repetition 1: TTFB p99 is 150ms; it must be at most 100ms")
 }
 
+func TestLimitsOfJobs(t *testing.T) {
+	c := cell("raw", "1gbit/40ms", "100", 10, 1)
+	c.Jobs = &result.Jobs{OK: 99, Failed: 1, Duration: result.JobQuantiles{P50: &result.Quantile{Ms: 1000}, P90: &result.Quantile{Ms: 2000}}}
+	check(t, runOf(c), "- {job_success_rate: 99%, job_p50: 1s, job_p90: 2s}", 3)
+	const at = "line 1: raw, 100, 10 clients, 1gbit/40ms, repetition 1: "
+	check(t, runOf(c), "- {job_success_rate: 100%, job_p50: 0.9s, job_p99: 5s}", 3,
+		at+"job success rate is 99 %; it must be at least 100 %",
+		at+"job time p50 is 1s; it must be at most 900ms",
+		at+"job time p99 is unknown, because no job ended; it must be at most 5s")
+	c.Jobs = nil
+	check(t, runOf(c), "- {job_success_rate: 0%, job_p50: 1s}", 2,
+		at+"job success rate is unknown, because no job ended; it must be at least 0 %",
+		at+"job time p50 is unknown, because no job ended; it must be at most 1s")
+}
+
 func TestGoodputPerClient(t *testing.T) {
 	run := runOf(cell("raw", "none", "1MiB", 10, 1)) // 800 Mbit/s
 	check(t, run, "- client_goodput: 80mbit", 1)

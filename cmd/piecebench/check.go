@@ -22,6 +22,7 @@ list of rules: which cells (* stands for anything, none for all) and their limit
     concurrency: 1,10,100
     success_rate: 99.9%        # at least
     ttfb_p95: 200ms            # at most; also ttfb_p50, ttfb_p99
+    job_p90: 2s                # at most; also job_p50, job_p99, job_success_rate (at least)
     client_goodput: 5mbit      # at least, of the cell's goodput divided by its clients
   - target: gateway
     link: 1gbit/*

@@ -62,7 +62,7 @@ func TestTheExampleOfCheckIsRead(t *testing.T) {
 	if err := os.WriteFile(path, []byte(help[start:end]), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if out, code, err := executed(checkCommand(), "--slo", path, recorded10Gbit); code != 1 || !strings.Contains(out, "line 7: this rule selects no cell") {
+	if out, code, err := executed(checkCommand(), "--slo", path, recorded10Gbit); code != 1 || !strings.Contains(out, "line 8: this rule selects no cell") {
 		t.Errorf("%d, %v, %q", code, err, out)
 	}
 }
