@@ -3,6 +3,7 @@ package httpget
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -244,29 +245,42 @@ func TestTTFBIsTheServersTime(t *testing.T) {
 		write(c, "%s", object[:2])
 		return true
 	})
-	r := get(t.Context(), Config{}, ranged(s.url("http"), 0, 2))
-	wantOK(t, r)
-	ttfb, dur := time.Duration(r.TTFBNs), time.Duration(r.DurationNs)
-	// Who waits for a CPU when the first byte comes makes what follows look shorter.
-	if ttfb < think || r.Receiving < think/2 || dur < 2*think || dur < r.Blocked+ttfb+r.Receiving || r.Sending > ttfb {
-		t.Errorf("TTFB %s, receiving %s, duration %s, with a server that takes %s twice", ttfb, r.Receiving, dur, think)
+	// A client that waits for a CPU when the first byte comes makes what follows look
+	// shorter: then it is not the server's time.
+	for attempt := 1; ; attempt++ {
+		r := get(t.Context(), Config{}, ranged(s.url("http"), 0, 2))
+		wantOK(t, r)
+		ttfb, dur := time.Duration(r.TTFBNs), time.Duration(r.DurationNs)
+		if ttfb < think || dur < 2*think || dur < r.Blocked+ttfb+r.Receiving || r.Sending > ttfb || attempt == 10 {
+			t.Fatalf("TTFB %s, receiving %s, duration %s, with a server that takes %s twice", ttfb, r.Receiving, dur, think)
+		}
+		if r.Receiving >= think/2 {
+			return
+		}
 	}
 }
 
 func TestOnlyBytesInsideTheWindowCount(t *testing.T) {
-	start := time.Now().Add(500 * time.Millisecond)
-	s := newServer(t, nil, func(c net.Conn, r *http.Request, _ int) bool {
-		write(c, "%s%s", rangeHead(0, 3000), object[:1000]) // before the window
-		time.Sleep(time.Until(start.Add(50 * time.Millisecond)))
-		write(c, "%s", object[1000:3000])
-		return true
-	})
-	r := get(t.Context(), Config{WindowStart: start, WindowEnd: start.Add(time.Hour)}, ranged(s.url("http"), 0, 3000))
-	if wantOK(t, r); r.Bytes != 3000 || r.WindowBytes != 2000 {
-		t.Errorf("%d bytes, %d in the window; want 3000, 2000", r.Bytes, r.WindowBytes)
+	var start time.Time
+	var s *server
+	for lead := 500 * time.Millisecond; ; lead *= 2 { // a busy machine reads the first bytes late
+		opens := time.Now().Add(lead)
+		s, start = newServer(t, nil, func(c net.Conn, r *http.Request, _ int) bool {
+			write(c, "%s%s", rangeHead(0, 3000), object[:1000]) // before the window
+			time.Sleep(time.Until(opens.Add(50 * time.Millisecond)))
+			write(c, "%s", object[1000:3000])
+			return true
+		}), opens
+		r := get(t.Context(), Config{WindowStart: start, WindowEnd: start.Add(time.Hour)}, ranged(s.url("http"), 0, 3000))
+		if wantOK(t, r); r.Bytes == 3000 && r.WindowBytes == 2000 {
+			break
+		}
+		if lead > 10*time.Second {
+			t.Fatalf("%d bytes, %d in the window; want 3000, 2000", r.Bytes, r.WindowBytes)
+		}
 	}
 	// One that ends after the window is cut, and what came later does not count.
-	r = get(t.Context(), Config{WindowStart: start.Add(-time.Hour), WindowEnd: start.Add(-time.Minute)}, ranged(s.url("http"), 0, 3000))
+	r := get(t.Context(), Config{WindowStart: start.Add(-time.Hour), WindowEnd: start.Add(-time.Minute)}, ranged(s.url("http"), 0, 3000))
 	if r.Outcome != records.Cut || r.WindowBytes != 0 {
 		t.Errorf("after the window: %s, %d bytes in it", r.Outcome, r.WindowBytes)
 	}
@@ -295,9 +309,16 @@ func TestFewBytesAfterMany(t *testing.T) {
 	for scheme, cfg := range map[string]*tls.Config{"http": nil, "https": serverTLS} {
 		for _, check := range []bool{false, true} {
 			for _, whole := range []bool{true, false} {
-				c := newTestClient(Config{TLS: clientTLS, Stall: 600 * time.Millisecond})
-				fewBytesAfterMany(t, c, scheme, cfg, check, whole)
-				c.Close()
+				t.Run(fmt.Sprintf("%s, checked %v, whole %v", scheme, check, whole), func(t *testing.T) {
+					t.Parallel()
+					stall := time.Minute
+					if !whole {
+						stall = 5 * time.Second
+					}
+					c := newTestClient(Config{TLS: clientTLS, Stall: stall})
+					defer c.Close()
+					fewBytesAfterMany(t, c, scheme, cfg, check, whole)
+				})
 			}
 		}
 	}
@@ -319,7 +340,11 @@ func fewBytesAfterMany(t *testing.T, c *Client, scheme string, cfg *tls.Config, 
 		write(c, "%s", object[objectSize-1:])
 		return true
 	})
-	for i := range 3 { // the next head is shorter than a batch
+	requests := 3 // the next head is shorter than a batch
+	if !whole {
+		requests = 1
+	}
+	for i := range requests {
 		r := Request{URL: s.url(scheme), Whole: true, Length: objectSize}
 		if check {
 			r.Sink = new(checker)
@@ -330,8 +355,8 @@ func fewBytesAfterMany(t *testing.T, c *Client, scheme string, cfg *tls.Config, 
 			want, bytes = records.Stalled, objectSize-1
 		}
 		if res.Outcome != want || res.Bytes != bytes || res.Reused != (whole && i > 0) {
-			t.Fatalf("%s, checked %v, request %d: %s %q, %d bytes, reused %v; want %s, %d",
-				scheme, check, i, res.Outcome, res.Error, res.Bytes, res.Reused, want, bytes)
+			t.Fatalf("request %d: %s %q, %d bytes, reused %v; want %s, %d",
+				i, res.Outcome, res.Error, res.Bytes, res.Reused, want, bytes)
 		}
 	}
 }
