@@ -44,15 +44,16 @@ type Piece struct {
 	// The unpadded size, which a v1 CID is served with, is PaddedSize/128*127:
 	// the payload and then zeros.
 	PaddedSize int64 `json:"padded_size"`
-	// Flat is the file that holds the unpadded piece (payload, then zeros). It and
+	// Flat is the file that holds the unpadded piece (payload, then zeros), or a symbolic
+	// link to one that holds the payload (see PayloadOnly). It and
 	// Sector are empty where a server has the piece, and this machine has no copy.
 	Flat string `json:"flat"`
 	// Sector is the unsealed sector file that holds the padded piece at
 	// SectorOffset, which is a multiple of PaddedSize.
 	Sector       string `json:"sector"`
 	SectorOffset int64  `json:"sector_offset"`
-	// PayloadOnly is of a server that gives the payload without the zeros after it
-	// under a CID v1 too, as Curio does.
+	// PayloadOnly is of a piece that is served without the zeros after its payload under
+	// its CID v1 too, as Curio does, and as a server of files does whose flat file is a link.
 	PayloadOnly bool `json:"payload_only,omitempty"`
 	// ChecksumFile, of pieces that are not generated, holds the checksums of the payload's
 	// consecutive blocks of ChecksumBlock bytes: see piecebench/piece/checksum.

@@ -58,13 +58,14 @@ func interruptible(f func(context.Context) error) error {
 }
 
 func datasetImport(dir *string) *cobra.Command {
-	return &cobra.Command{
+	var link bool
+	cmd := &cobra.Command{
 		Use:   "import FILE...",
-		Short: "Copies CAR files, or any others, into a new dataset, one piece each",
+		Short: "Copies CAR files, or any others, into a new dataset, one piece each, or links to them",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, names []string) error {
 			return interruptible(func(ctx context.Context) error {
-				m, err := dataset.Import(ctx, *dir, names, c.ErrOrStderr())
+				m, err := dataset.Import(ctx, *dir, names, link, c.ErrOrStderr())
 				if err != nil {
 					return err
 				}
@@ -75,6 +76,8 @@ func datasetImport(dir *string) *cobra.Command {
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&link, "link", false, "leave the files where they are: symbolic links instead of copies, and no sectors")
+	return cmd
 }
 
 func datasetVerify(dir *string) *cobra.Command {

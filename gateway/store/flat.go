@@ -27,7 +27,7 @@ func NewFlat(c Config) *Flat {
 
 // Open opens the flat file of a piece.
 func (s *Flat) Open(p piece.Piece) (Object, error) {
-	f, err := open(s.dir, p.Flat, p.UnpaddedSize())
+	f, err := open(s.dir, p.Flat, p.SizeAs(1))
 	if err != nil {
 		return nil, err
 	}

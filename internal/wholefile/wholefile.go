@@ -66,6 +66,14 @@ func Rename(from, to string) error {
 	return sync(filepath.Dir(to))
 }
 
+// Symlink makes path, which it replaces, a symbolic link to target.
+func Symlink(target, path string) error {
+	if err := renameio.Symlink(target, path); err != nil {
+		return err
+	}
+	return sync(filepath.Dir(path))
+}
+
 // Mkdir makes a folder that survives a power cut.
 func Mkdir(path string, perm fs.FileMode) error {
 	if err := os.Mkdir(path, perm); err != nil {

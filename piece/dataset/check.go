@@ -150,7 +150,7 @@ func dataFiles(m *piece.Manifest) (all []file) {
 	sizes := sectorSizes(m)
 	for _, p := range m.Pieces {
 		if p.Flat != "" {
-			all = append(all, file{path: p.Flat, piece: p, size: p.UnpaddedSize()})
+			all = append(all, file{path: p.Flat, piece: p, size: p.SizeAs(1)})
 		}
 		if p.Sector != "" {
 			all = append(all, file{path: p.Sector, piece: p, size: sizes[p.Sector], offset: p.SectorOffset, padded: true})

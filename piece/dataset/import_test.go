@@ -3,10 +3,12 @@ package dataset_test
 import (
 	"bytes"
 	"context"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"piecebench/piece"
@@ -27,7 +29,7 @@ func randomFile(t *testing.T, name string, size int) string {
 }
 
 func importFiles(dir string, names ...string) (*piece.Manifest, error) {
-	return dataset.Import(context.Background(), dir, names, new(bytes.Buffer))
+	return dataset.Import(context.Background(), dir, names, false, new(bytes.Buffer))
 }
 
 func TestImportedFilesAreWholePieces(t *testing.T) {
@@ -163,5 +165,53 @@ func TestImportedDatasetIsNeverOverwritten(t *testing.T) {
 				t.Errorf("%s: %s changed", name, path)
 			}
 		}
+	}
+}
+
+// A linked file is served and verified where it lies: what the dataset takes of the disk is its
+// checksums and lists, a thousandth of the file.
+func TestLinkedFilesAreNotCopied(t *testing.T) {
+	const size = 40_000_001
+	file, dir := randomFile(t, "some.car", size), t.TempDir()
+	m, err := dataset.Import(context.Background(), dir, []string{file}, true, new(bytes.Buffer))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := m.Pieces[0]
+	flat := filepath.Join(dir, p.Flat)
+	if target, err := os.Readlink(flat); err != nil || target != file || p.Sector != "" || p.SizeAs(1) != size {
+		t.Errorf("%+v leads to %s, %v", p, target, err)
+	}
+	var taken int64
+	if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			info, _ := d.Info()
+			taken += info.Sys().(*syscall.Stat_t).Blocks * 512
+		}
+		return err
+	}); err != nil || taken > size/500 {
+		t.Errorf("the dataset takes %d bytes of the disk, %v", taken, err)
+	}
+	t.Logf("not copied: %d bytes; taken of the disk: %d", 2*size, taken)
+
+	// The same piece as a copy's, which has the same checksums.
+	other, err := importFiles(t.TempDir(), file)
+	if err != nil || other.Pieces[0].CIDv2 != p.CIDv2 || other.Pieces[0].ChecksumFile.SHA256 != p.ChecksumFile.SHA256 {
+		t.Errorf("%+v, %v; want %+v", other, err, p)
+	}
+	if faults := verify(t, dir); faults != "" {
+		t.Errorf("Verify: %s", faults)
+	}
+	if err := flip(size - 1)(file); err != nil {
+		t.Fatal(err)
+	}
+	if faults := verify(t, dir); !strings.Contains(faults, p.Flat) {
+		t.Errorf("Verify of a file that changed: %q", faults)
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if faults := verify(t, dir); !strings.Contains(faults, "missing") {
+		t.Errorf("Verify of a file that is gone: %q", faults)
 	}
 }

@@ -83,6 +83,7 @@ type staging struct {
 
 	mu    sync.Mutex
 	files []*stagedFile
+	links map[string]string // files elsewhere, by path in the dataset
 }
 
 type stagedFile struct {
@@ -122,6 +123,11 @@ func (s *staging) commit() error {
 		}
 	}
 	s.files = nil
+	for path, target := range s.links {
+		if err := wholefile.Symlink(target, filepath.Join(s.dir, path)); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

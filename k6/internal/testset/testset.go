@@ -39,7 +39,7 @@ func Import(tb testing.TB, dir string, n, size int) (string, *piece.Manifest) {
 		}
 		names = append(names, name)
 	}
-	m, err := dataset.Import(tb.Context(), dir, names, io.Discard)
+	m, err := dataset.Import(tb.Context(), dir, names, false, io.Discard)
 	if err != nil {
 		tb.Fatal(err)
 	}
