@@ -65,7 +65,7 @@ func (c *client) newBatch(call sobek.FunctionCall) (*pending, error) {
 	}
 	var defaults options
 	if v := call.Argument(1); !sobek.IsUndefined(v) {
-		of, err := c.properties(v, "the second argument", "parallel", "verify", "keep", "decode", "timeout")
+		of, err := c.properties(v, "the second argument", batchProperties...)
 		if err != nil {
 			return nil, err
 		}

@@ -61,6 +61,13 @@ export interface Response {
   readonly body: ArrayBuffer | null;
 }
 
+export interface Piece {
+  /** CID v1 */
+  readonly cid: string;
+  /** Bytes that the target serves. */
+  readonly size: number;
+}
+
 /** Requests that run in the background. */
 export interface Handle {
   /** Waits for all of them, and returns the responses in the order of the requests. */
@@ -75,8 +82,17 @@ export interface Handle {
 export class Client {
   constructor(cell: string);
 
+  /** The pieces of the manifest; none where the target has only objects. */
+  readonly pieces: Piece[];
+
   /** Returns the next request of this client's sequence, which depends on the seed alone. */
   next(): Request;
+
+  /**
+   * Returns the next random number of this client, from 0 to below 1. It depends on the
+   * seed alone, and Math.random() does not: use it where a script draws by itself.
+   */
+  random(): number;
 
   /** Sends a request and waits for its end. Without an argument: the next of the sequence. */
   get(request?: Request): Response;

@@ -20,7 +20,7 @@ func TestBadInputIsRefusedBeforeAnythingIsMade(t *testing.T) {
 		"mode 1MiB: the range is larger than piece baga": func(c *records.Cell) { c.Length = 1 << 20 },
 		"has no {piece}":           func(c *records.Cell) { c.URL = "http://127.0.0.1:1/x" },
 		"use http://host":          func(c *records.Cell) { c.URL = "ftp://127.0.0.1/{piece}" },
-		"no url or no manifest":    func(c *records.Cell) { c.URL = "" },
+		"no url and no object_url": func(c *records.Cell) { c.URL = "" },
 		"no such file":             func(c *records.Cell) { c.Manifest = "/nonexistent/pieces.json" },
 		"manifest " + broken:       func(c *records.Cell) { c.Manifest = broken },
 		"want a share from 0 to 1": func(c *records.Cell) { c.Verify = 2 },

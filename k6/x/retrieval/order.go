@@ -59,9 +59,15 @@ func (c *client) ofPiece(i int) order {
 	}
 }
 
+// What a script may write in a request, and in the options of a batch.
+var (
+	requestProperties = []string{"piece", "object", "offset", "length", "verify", "keep", "decode", "timeout"}
+	batchProperties   = []string{"parallel", "verify", "keep", "decode", "timeout"}
+)
+
 // parse returns the order of a request as a script writes it.
 func (c *client) parse(v sobek.Value, defaults options) (order, error) {
-	p, err := c.properties(v, "a request", "piece", "object", "offset", "length", "verify", "keep", "decode", "timeout")
+	p, err := c.properties(v, "a request", requestProperties...)
 	if err != nil {
 		return order{}, err
 	}
