@@ -97,6 +97,12 @@ func (s *status) measured(c result.Cell, cells string) {
 		line += fmt.Sprintf(" (%s of the link)", readable.WholePercent(share))
 	}
 	line += fmt.Sprintf(", %d ok, %d failed, %d cut", c.RequestsOK, c.RequestsFailed(), c.RequestsCut)
+	if j := c.Jobs; j != nil {
+		line += fmt.Sprintf("; jobs: %d ok, %d failed, %d cut", j.OK, j.Failed, j.Cut)
+		if q := j.Duration.P50; q != nil && !q.Bound {
+			line += ", median " + readable.Duration(q.Ms)
+		}
+	}
 	for _, e := range c.FirstErrors {
 		line += "; " + e
 		break
