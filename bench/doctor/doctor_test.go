@@ -294,3 +294,28 @@ func TestReadSpeedIsThatOfTheDisk(t *testing.T) {
 		t.Error("a file that is not there has a speed")
 	}
 }
+
+// scripts/lab decides before anything is built, so it cannot ask the doctor.
+func TestTheDoctorNamesAMissingEngineAsMakeDoes(t *testing.T) {
+	script, err := os.ReadFile("../../scripts/lab")
+	if err != nil {
+		t.Fatal(err)
+	}
+	failing := func(command string) func(...string) (string, error) {
+		return func(argv ...string) (string, error) {
+			if argv[1] == command {
+				return "", errors.New("failed")
+			}
+			return "", nil
+		}
+	}
+	for _, h := range []*Host{
+		{LookPath: without("docker")},
+		{LookPath: without(), Run: failing("version")},
+		{LookPath: without(), Run: failing("compose")},
+	} {
+		if why := h.noEngine(); why == "" || !strings.Contains(string(script), `echo "`+why+`"`) {
+			t.Errorf("scripts/lab does not say %q", why)
+		}
+	}
+}
