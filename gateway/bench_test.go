@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"piecebench/gateway/internal/fixture"
 	"piecebench/gateway/store"
+	"piecebench/internal/testset"
 )
 
 // maxRSS is what the gateway promises. Speed is reported, as ratios, and never
@@ -55,9 +55,9 @@ func reportRSS(b *testing.B, s *server) {
 	}
 }
 
-func benchDataset(b *testing.B) fixture.Dataset {
+func benchDataset(b *testing.B) testset.Dataset {
 	const size = 256 << 20 // larger than a processor's caches
-	return fixture.NewDataset(b, size/128*127, size/128*127)
+	return testset.Import(b, b.TempDir(), size/128*127, size/128*127)
 }
 
 // BenchmarkServe compares both stores with nginx. The figures of a store are

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"piecebench/gateway/internal/fixture"
+	"piecebench/internal/testset"
 )
 
 // With an earlier limit of 4096 requests the rest of a larger cell got 429 from the
@@ -32,7 +32,7 @@ func TestFiveThousandClientsAtOnceAreAllServed(t *testing.T) {
 	if most < 1_500_000_000/os.Getpagesize() {
 		t.Skipf("SKIPPED, NOT tested: it needs 1.5 GB of TCP buffers, and net.ipv4.tcp_mem allows %d pages", most)
 	}
-	d := fixture.NewDataset(t, 1<<23/128*127)
+	d := testset.Import(t, t.TempDir(), 1<<23/128*127)
 	path := "/piece/" + d.Manifest.Pieces[0].CID
 	gateway, process := startGatewayProcess(t, d, "--access-log=false")
 	for name, address := range map[string]string{"gateway": gateway, "nginx": startNginx(t, d)} {

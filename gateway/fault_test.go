@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"piecebench/gateway"
-	"piecebench/gateway/internal/fixture"
+	"piecebench/internal/testset"
 	"piecebench/piece"
 )
 
@@ -26,7 +26,7 @@ func TestBrokenFileIs500(t *testing.T) {
 		"missing": os.Remove,
 		"short":   func(path string) error { info, _ := os.Stat(path); return os.Truncate(path, info.Size()-1) },
 	} {
-		d := fixture.NewDataset(t, 1000, 500_000)
+		d := testset.Import(t, t.TempDir(), 1000, 500_000)
 		p := d.Manifest.Pieces[1] // the last of the sector
 		both(t, d, func(t *testing.T, address string) {
 			for _, path := range []string{p.Flat, p.Sector} {
@@ -54,7 +54,7 @@ func TestBrokenFileIs500(t *testing.T) {
 // A file that breaks while it is sent ends the connection with a reset, long
 // before the end that was announced.
 func TestFileThatBreaksHalfwayAborts(t *testing.T) {
-	d := fixture.NewDataset(t, big)
+	d := testset.Import(t, t.TempDir(), big)
 	p := d.Manifest.Pieces[0]
 	both(t, d, func(t *testing.T, address string) {
 		for _, path := range []string{p.Flat, p.Sector} {
@@ -88,7 +88,7 @@ func TestFileThatBreaksHalfwayAborts(t *testing.T) {
 }
 
 func TestReload(t *testing.T) {
-	d := fixture.NewDataset(t, big, 1000)
+	d := testset.Import(t, t.TempDir(), big, 1000)
 	kept, removed := d.Manifest.Pieces[0], d.Manifest.Pieces[1]
 	g, log := serveGateway(t, d, nil)
 	address := g.Addr().String()
@@ -149,12 +149,12 @@ func TestReload(t *testing.T) {
 // The command, as a service manager runs it: SIGHUP reloads, SIGTERM lets what
 // runs end, takes nothing new, and exits with 0.
 func TestCommandSignals(t *testing.T) {
-	d := fixture.NewDataset(t, big)
+	d := testset.Import(t, t.TempDir(), big)
 	p := d.Manifest.Pieces[0]
 	address, process := startGatewayProcess(t, d)
 
 	process.Signal(syscall.SIGHUP)
-	fixture.Eventually(t, "reloaded", func() bool {
+	eventually(t, "reloaded", func() bool {
 		return metric(t, address, `piece_gateway_manifest_reloads_total{result="ok"}`) == 1
 	})
 
@@ -162,7 +162,7 @@ func TestCommandSignals(t *testing.T) {
 	c.Ask("/piece/" + p.CID)
 	body := c.Head().Body
 	process.Signal(syscall.SIGTERM)
-	fixture.Eventually(t, "new connections refused", func() bool {
+	eventually(t, "new connections refused", func() bool {
 		c, err := net.Dial("tcp", address)
 		if err == nil {
 			c.Close()
@@ -179,7 +179,7 @@ func TestCommandSignals(t *testing.T) {
 
 func TestCommandRefusesBadInput(t *testing.T) {
 	bin := buildGateway(t)
-	d := fixture.NewDataset(t, 1000)
+	d := testset.Import(t, t.TempDir(), 1000)
 	corrupt := filepath.Join(t.TempDir(), "pieces.json")
 	if err := os.WriteFile(corrupt, []byte(`{"version":1`), 0o644); err != nil {
 		t.Fatal(err)
@@ -213,7 +213,7 @@ func TestCommandRefusesBadInput(t *testing.T) {
 
 // Requests that do not end within the drain timeout are dropped.
 func TestDrainIsBounded(t *testing.T) {
-	d := fixture.NewDataset(t, big)
+	d := testset.Import(t, t.TempDir(), big)
 	c := gateway.DefaultConfig()
 	c.Manifest, c.Listen, c.DrainTimeout = d.Path, "127.0.0.1:0", 100*time.Millisecond
 	g, err := gateway.New(c, slog.New(slog.DiscardHandler))

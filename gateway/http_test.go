@@ -12,13 +12,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"piecebench/gateway"
-	"piecebench/gateway/internal/fixture"
 	"piecebench/gateway/store"
+	"piecebench/internal/testset"
 	"piecebench/piece/piececid"
 )
 
 // both runs a test on a gateway of each store.
-func both(t *testing.T, d fixture.Dataset, test func(t *testing.T, address string)) {
+func both(t *testing.T, d testset.Dataset, test func(t *testing.T, address string)) {
 	for _, name := range []string{store.UnsealedName, store.FlatName} {
 		t.Run(name, func(t *testing.T) {
 			test(t, startGateway(t, d, func(c *gateway.Config) { c.Store = name }))
@@ -27,7 +27,7 @@ func both(t *testing.T, d fixture.Dataset, test func(t *testing.T, address strin
 }
 
 func TestV1ServesThePieceV2ThePayload(t *testing.T) {
-	d := fixture.NewDataset(t, 10_000, 65, 127*8)
+	d := testset.Import(t, t.TempDir(), 10_000, 65, 127*8)
 	both(t, d, func(t *testing.T, address string) {
 		for _, p := range d.Manifest.Pieces {
 			piece := d.Bytes(p)
@@ -45,7 +45,7 @@ func TestV1ServesThePieceV2ThePayload(t *testing.T) {
 }
 
 func TestHeadersOfAPiece(t *testing.T) {
-	d := fixture.NewDataset(t, 1000)
+	d := testset.Import(t, t.TempDir(), 1000)
 	cid := d.Manifest.Pieces[0].CID
 	both(t, d, func(t *testing.T, address string) {
 		for _, method := range []string{"GET", "HEAD"} {
@@ -76,7 +76,7 @@ func TestHeadersOfAPiece(t *testing.T) {
 
 // Every refusal has its status, and one line that says what is wrong.
 func TestRefusals(t *testing.T) {
-	d := fixture.NewDataset(t, 1000)
+	d := testset.Import(t, t.TempDir(), 1000)
 	p := d.Manifest.Pieces[0]
 	c, err := piececid.Parse(p.CIDv2)
 	if err != nil {
@@ -128,7 +128,7 @@ func TestRefusals(t *testing.T) {
 // A connection serves many requests, refused and unread ones among them, and
 // keeps their answers apart.
 func TestConnectionIsReused(t *testing.T) {
-	d := fixture.NewDataset(t, 300_000)
+	d := testset.Import(t, t.TempDir(), 300_000)
 	p := d.Manifest.Pieces[0]
 	want := d.Bytes(p)
 	both(t, d, func(t *testing.T, address string) {
@@ -161,7 +161,7 @@ func TestConnectionIsReused(t *testing.T) {
 
 // Requests sent without waiting for answers are answered in order.
 func TestPipelining(t *testing.T) {
-	d := fixture.NewDataset(t, 1000)
+	d := testset.Import(t, t.TempDir(), 1000)
 	p := d.Manifest.Pieces[0]
 	want := d.Bytes(p)
 	both(t, d, func(t *testing.T, address string) {
@@ -179,7 +179,7 @@ func TestPipelining(t *testing.T) {
 }
 
 func TestMetricsCountWhatHappened(t *testing.T) {
-	d := fixture.NewDataset(t, 1_000_000)
+	d := testset.Import(t, t.TempDir(), 1_000_000)
 	p := d.Manifest.Pieces[0]
 	both(t, d, func(t *testing.T, address string) {
 		get(t, address, "/piece/"+p.CID, "Range: bytes=0-0")
@@ -203,7 +203,7 @@ func TestMetricsCountWhatHappened(t *testing.T) {
 			abortedByStore:                                            0,
 		} {
 			// A client has its last byte a moment before the server has counted.
-			fixture.Eventually(t, fmt.Sprintf("%s is %v", name, want), func() bool { return metric(t, address, name) == want })
+			eventually(t, fmt.Sprintf("%s is %v", name, want), func() bool { return metric(t, address, name) == want })
 		}
 		for _, name := range []string{"piece_gateway_store_read_seconds_count", "process_resident_memory_bytes", "process_open_fds"} {
 			if metric(t, address, name) == 0 {
@@ -214,7 +214,7 @@ func TestMetricsCountWhatHappened(t *testing.T) {
 }
 
 func TestAccessLog(t *testing.T) {
-	d := fixture.NewDataset(t, 1000)
+	d := testset.Import(t, t.TempDir(), 1000)
 	path := "/piece/" + d.Manifest.Pieces[0].CID
 	for _, on := range []bool{true, false} {
 		g, log := serveGateway(t, d, func(c *gateway.Config) { c.AccessLog = on })
@@ -223,7 +223,7 @@ func TestAccessLog(t *testing.T) {
 		get(t, address, path, "Range: bytes=1-2,"+mark) // malformed
 		get(t, address, path, "Range: bytes=1-3")
 		// A client has its last byte a moment before the line is written.
-		fixture.Eventually(t, "both counted", func() bool {
+		eventually(t, "both counted", func() bool {
 			return metric(t, address, "piece_gateway_request_duration_seconds_count") == 2
 		})
 		var requests []map[string]any

@@ -13,23 +13,23 @@ import (
 	"golang.org/x/sys/unix"
 
 	"piecebench/gateway"
-	"piecebench/gateway/internal/fixture"
 	"piecebench/gateway/store"
+	"piecebench/internal/testset"
 )
 
 // big is a payload that does not fit into the sockets' buffers.
 const big = 15 << 20
 
 func TestClientThatStopsReadingIsReset(t *testing.T) {
-	d := fixture.NewDataset(t, big)
+	d := testset.Import(t, t.TempDir(), big)
 	for _, name := range []string{store.UnsealedName, store.FlatName} {
 		address := startGateway(t, d, func(c *gateway.Config) {
 			c.Store, c.ProgressTimeout = name, 300*time.Millisecond
 		})
 		c := newClient(t, address)
 		c.Ask("/piece/" + d.Manifest.Pieces[0].CID)
-		fixture.Eventually(t, "the client in flight", func() bool { return metric(t, address, inFlight) == 1 })
-		fixture.Eventually(t, "the client dropped", func() bool { return metric(t, address, inFlight) == 0 })
+		eventually(t, "the client in flight", func() bool { return metric(t, address, inFlight) == 1 })
+		eventually(t, "the client dropped", func() bool { return metric(t, address, inFlight) == 0 })
 		if n := metric(t, address, abortedByClient); n != 1 {
 			t.Errorf("%s: %v responses aborted by clients, want 1", name, n)
 		}
@@ -48,7 +48,7 @@ const (
 
 // As long as a client takes something within each timeout, it is served.
 func TestSlowReaderIsServedToTheEnd(t *testing.T) {
-	d := fixture.NewDataset(t, big)
+	d := testset.Import(t, t.TempDir(), big)
 	p := d.Manifest.Pieces[0]
 	address := startGateway(t, d, func(c *gateway.Config) { c.ProgressTimeout = time.Second })
 	c := newClient(t, address)
@@ -70,18 +70,18 @@ func TestSlowReaderIsServedToTheEnd(t *testing.T) {
 }
 
 func TestClientThatVanishesIsDropped(t *testing.T) {
-	d := fixture.NewDataset(t, big)
+	d := testset.Import(t, t.TempDir(), big)
 	address := startGateway(t, d, func(c *gateway.Config) { c.ProgressTimeout = 300 * time.Millisecond })
 	c := newClient(t, address)
 	c.Ask("/piece/" + d.Manifest.Pieces[0].CID)
 	c.Head()
 	c.Vanish()
-	fixture.Eventually(t, "the request ended", func() bool { return metric(t, address, inFlight) == 0 })
-	fixture.Eventually(t, "only the scrape's connection left", func() bool { return metric(t, address, connections) == 1 })
+	eventually(t, "the request ended", func() bool { return metric(t, address, inFlight) == 0 })
+	eventually(t, "only the scrape's connection left", func() bool { return metric(t, address, connections) == 1 })
 }
 
 func TestHeaderDribblerIsDropped(t *testing.T) {
-	d := fixture.NewDataset(t, 1000)
+	d := testset.Import(t, t.TempDir(), 1000)
 	address := startGateway(t, d, func(c *gateway.Config) { c.HeaderTimeout = 300 * time.Millisecond })
 	c := newClient(t, address)
 	ended := make(chan struct{})
@@ -100,7 +100,7 @@ func TestHeaderDribblerIsDropped(t *testing.T) {
 // A request with a body is answered before the body is there, and the rest of
 // it not waited for.
 func TestBodyDribblerIsDropped(t *testing.T) {
-	d := fixture.NewDataset(t, 1000)
+	d := testset.Import(t, t.TempDir(), 1000)
 	address := startGateway(t, d, func(c *gateway.Config) { c.HeaderTimeout = 300 * time.Millisecond })
 	for _, kind := range []string{"Content-Length: 1000", "Transfer-Encoding: chunked"} {
 		c := newClient(t, address)
@@ -117,7 +117,7 @@ func TestBodyDribblerIsDropped(t *testing.T) {
 }
 
 func TestIdleConnectionIsClosed(t *testing.T) {
-	d := fixture.NewDataset(t, 1000)
+	d := testset.Import(t, t.TempDir(), 1000)
 	address := startGateway(t, d, func(c *gateway.Config) { c.IdleTimeout = 100 * time.Millisecond })
 	c := newClient(t, address)
 	c.Ask("/healthz")
@@ -135,7 +135,7 @@ func TestThousandStalledClients(t *testing.T) {
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &files); files.Cur < 2*stalled+200 {
 		t.Skipf("SKIPPED: needs an open-file limit of %d, has %d: ulimit -n 4096", 2*stalled+200, files.Cur)
 	}
-	d := fixture.NewDataset(t, big)
+	d := testset.Import(t, t.TempDir(), big)
 	p := d.Manifest.Pieces[0]
 	for _, name := range []string{store.UnsealedName, store.FlatName} {
 		// Each by itself: twice as many full send buffers come to the limit of
@@ -145,7 +145,7 @@ func TestThousandStalledClients(t *testing.T) {
 			for range stalled {
 				newClient(t, address).Ask("/piece/" + p.CID)
 			}
-			fixture.Eventually(t, "all stalled clients in flight", func() bool { return metric(t, address, inFlight) == stalled })
+			eventually(t, "all stalled clients in flight", func() bool { return metric(t, address, inFlight) == stalled })
 			for range 10 {
 				if r := get(t, address, "/piece/"+p.CID); r.Status != 200 || int64(len(r.Body)) != p.UnpaddedSize() || r.Err != nil {
 					t.Fatalf("%d, %d bytes, %v", r.Status, len(r.Body), r.Err)
@@ -160,7 +160,7 @@ func TestThousandStalledClients(t *testing.T) {
 
 // Clients that come and go at all moments leave nothing behind.
 func TestConnectionChurnLeavesNothing(t *testing.T) {
-	d := fixture.NewDataset(t, big)
+	d := testset.Import(t, t.TempDir(), big)
 	path := "/piece/" + d.Manifest.Pieces[0].CID
 	address := startGateway(t, d, nil)
 	get(t, address, "/healthz")
@@ -193,7 +193,7 @@ func TestConnectionChurnLeavesNothing(t *testing.T) {
 		}
 		c.Close()
 	}
-	fixture.Eventually(t, "goroutines and files as before", func() bool {
+	eventually(t, "goroutines and files as before", func() bool {
 		g, f := held()
 		return g <= goroutines && f <= files
 	})
@@ -203,7 +203,7 @@ func TestConnectionChurnLeavesNothing(t *testing.T) {
 }
 
 func TestTooManyRequestsAtOnce(t *testing.T) {
-	d := fixture.NewDataset(t, big)
+	d := testset.Import(t, t.TempDir(), big)
 	path := "/piece/" + d.Manifest.Pieces[0].CID
 	address := startGateway(t, d, func(c *gateway.Config) { c.MaxInFlight = 1 })
 	first := newClient(t, address)
@@ -217,7 +217,7 @@ func TestTooManyRequestsAtOnce(t *testing.T) {
 		t.Errorf("/healthz under full load: %d", r.Status)
 	}
 	first.Close()
-	fixture.Eventually(t, "served again", func() bool {
+	eventually(t, "served again", func() bool {
 		return get(t, address, path, "Range: bytes=0-0").Status == 206
 	})
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"piecebench/gateway"
-	"piecebench/gateway/internal/fixture"
 	"piecebench/gateway/store"
+	"piecebench/internal/testset"
 )
 
 // oracle is nginx and both of the gateway's stores, over the same pieces.
@@ -32,7 +32,7 @@ type object struct {
 }
 
 func newOracle(tb testing.TB, payloadSizes ...int64) oracle {
-	d := fixture.NewDataset(tb, payloadSizes...)
+	d := testset.Import(tb, tb.TempDir(), payloadSizes...)
 	o := oracle{gateways: map[string]string{}}
 	for i, p := range d.Manifest.Pieces {
 		v1 := "/piece/" + p.CID

@@ -5,15 +5,15 @@ import (
 	"time"
 
 	"piecebench/gateway"
-	"piecebench/gateway/internal/fixture"
 	"piecebench/gateway/store"
+	"piecebench/internal/testset"
 	"piecebench/probe"
 )
 
 // TestTheProbeFindsNoFault asks right servers what piecebench probe asks. nginx knows no
 // CID v2.
 func TestTheProbeFindsNoFault(t *testing.T) {
-	d := fixture.NewDataset(t, 127*8, 10_000, 3<<20)
+	d := testset.Import(t, t.TempDir(), 127*8, 10_000, 3<<20)
 	addresses := map[string]string{"nginx": startNginx(t, d)}
 	for _, name := range []string{store.FlatName, store.UnsealedName} {
 		addresses[name] = startGateway(t, d, func(c *gateway.Config) { c.Store = name })

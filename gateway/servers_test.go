@@ -18,9 +18,9 @@ import (
 	"github.com/prometheus/procfs"
 
 	"piecebench/gateway"
-	"piecebench/gateway/internal/fixture"
 	"piecebench/internal/program"
 	"piecebench/internal/testneeds"
+	"piecebench/internal/testset"
 )
 
 func must(tb testing.TB, err error) {
@@ -49,7 +49,7 @@ func (l logFile) String() string {
 
 // startNginx serves a dataset by nginx with this project's configuration, and
 // returns its address. It skips the test where there is no nginx.
-func startNginx(tb testing.TB, d fixture.Dataset) string {
+func startNginx(tb testing.TB, d testset.Dataset) string {
 	tb.Helper()
 	testneeds.Program(tb, "nginx")
 	conf, err := os.ReadFile("../servers/nginx/nginx.conf")
@@ -72,7 +72,7 @@ func startNginx(tb testing.TB, d fixture.Dataset) string {
 
 // startGateway serves a dataset by a gateway in this process, and returns its
 // address. configure may change the defaults.
-func startGateway(tb testing.TB, d fixture.Dataset, configure func(*gateway.Config)) string {
+func startGateway(tb testing.TB, d testset.Dataset, configure func(*gateway.Config)) string {
 	tb.Helper()
 	g, _ := serveGateway(tb, d, configure)
 	return g.Addr().String()
@@ -80,7 +80,7 @@ func startGateway(tb testing.TB, d fixture.Dataset, configure func(*gateway.Conf
 
 // serveGateway is startGateway for a test that needs the gateway itself, and
 // what it logs.
-func serveGateway(tb testing.TB, d fixture.Dataset, configure func(*gateway.Config)) (*gateway.Gateway, logFile) {
+func serveGateway(tb testing.TB, d testset.Dataset, configure func(*gateway.Config)) (*gateway.Gateway, logFile) {
 	tb.Helper()
 	c := gateway.DefaultConfig()
 	c.Manifest, c.Listen = d.Path, "127.0.0.1:0"
@@ -112,7 +112,7 @@ func buildGateway(tb testing.TB) string {
 
 // startGatewayProcess runs the gateway's command on a dataset, and returns its
 // address.
-func startGatewayProcess(tb testing.TB, d fixture.Dataset, args ...string) (string, *process) {
+func startGatewayProcess(tb testing.TB, d testset.Dataset, args ...string) (string, *process) {
 	tb.Helper()
 	address := freeAddress(tb)
 	return address, startProcess(tb, address, buildGateway(tb), append([]string{"--manifest", d.Path, "--listen", address}, args...)...)
@@ -146,7 +146,7 @@ func startProcess(tb testing.TB, address, bin string, args ...string) *process {
 			<-ended
 		}
 	})
-	fixture.Eventually(tb, address+" listens", func() bool {
+	eventually(tb, address+" listens", func() bool {
 		select {
 		case <-ended:
 			tb.Fatalf("%s ended: %s", strings.Join(cmd.Args, " "), log)
@@ -178,4 +178,14 @@ func (p *process) peakRSS(tb testing.TB) int64 {
 	status, err := proc.NewStatus()
 	must(tb, err)
 	return int64(status.VmHWM)
+}
+
+// eventually waits until a condition holds.
+func eventually(tb testing.TB, what string, holds func() bool) {
+	tb.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			tb.Fatalf("still not: %s", what)
+		}
+	}
 }

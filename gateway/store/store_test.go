@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"piecebench/gateway/internal/fixture"
 	"piecebench/gateway/store"
+	"piecebench/internal/testset"
 	"piecebench/piece"
 )
 
@@ -28,7 +28,7 @@ func newStore(tb testing.TB, name, dir string) store.Store {
 	return s
 }
 
-func openPiece(tb testing.TB, name string, d fixture.Dataset, p piece.Piece) store.Object {
+func openPiece(tb testing.TB, name string, d testset.Dataset, p piece.Piece) store.Object {
 	tb.Helper()
 	o, err := newStore(tb, name, d.Dir).Open(p)
 	if err != nil {
@@ -56,7 +56,7 @@ func socketPair(tb testing.TB) (socket int, peer *os.File) {
 
 // A socket that takes a little at a time gets every byte once, in order.
 func TestSendThroughSmallSocketBuffer(t *testing.T) {
-	d := fixture.NewDataset(t, 127*100, 500_000)
+	d := testset.Import(t, t.TempDir(), 127*100, 500_000)
 	p := d.Manifest.Pieces[1] // not at the sector's start
 	want := d.Bytes(p)
 	for _, name := range names {
@@ -94,7 +94,7 @@ func TestSendThroughSmallSocketBuffer(t *testing.T) {
 
 // A full socket is EAGAIN, a closed one its own error; neither is the store's.
 func TestSendTellsSocketErrors(t *testing.T) {
-	d := fixture.NewDataset(t, 500_000)
+	d := testset.Import(t, t.TempDir(), 500_000)
 	for _, name := range names {
 		o := openPiece(t, name, d, d.Manifest.Pieces[0])
 		socket, peer := socketPair(t)
@@ -122,7 +122,7 @@ func TestOpenRefusesBrokenFiles(t *testing.T) {
 			"empty":     func(path string) error { return os.Truncate(path, 0) },
 			"directory": func(path string) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o755)) },
 		} {
-			d := fixture.NewDataset(t, 1000)
+			d := testset.Import(t, t.TempDir(), 1000)
 			p := d.Manifest.Pieces[0]
 			path := filepath.Join(d.Dir, file(name, p))
 			if err := spoil(path); err != nil {
@@ -133,7 +133,7 @@ func TestOpenRefusesBrokenFiles(t *testing.T) {
 				t.Errorf("%s, %s file: %v", name, what, err)
 			}
 		}
-		d := fixture.NewDataset(t, 1000)
+		d := testset.Import(t, t.TempDir(), 1000)
 		p := d.Manifest.Pieces[0]
 		p.Flat, p.Sector = "", ""
 		if _, err := newStore(t, name, d.Dir).Open(p); err == nil {
@@ -145,7 +145,7 @@ func TestOpenRefusesBrokenFiles(t *testing.T) {
 // A file that gets short while it is open is a fault, and no end of the piece.
 func TestFileTruncatedWhileOpen(t *testing.T) {
 	for _, name := range names {
-		d := fixture.NewDataset(t, 1_000_000)
+		d := testset.Import(t, t.TempDir(), 1_000_000)
 		p := d.Manifest.Pieces[0]
 		o := openPiece(t, name, d, p)
 		if err := os.Truncate(filepath.Join(d.Dir, file(name, p)), 4096); err != nil {
@@ -178,7 +178,7 @@ func file(name string, p piece.Piece) string {
 
 // FuzzReadAt maps ranges of a piece to groups of its sector.
 func FuzzReadAt(f *testing.F) {
-	d := fixture.NewDataset(f, 127*5, 3_000_000)
+	d := testset.Import(f, f.TempDir(), 127*5, 3_000_000)
 	p := d.Manifest.Pieces[1]
 	want := d.Bytes(p)
 	unsealed := openPiece(f, store.UnsealedName, d, p)

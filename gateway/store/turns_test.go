@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"piecebench/gateway/internal/fixture"
 	"piecebench/gateway/store"
+	"piecebench/internal/testset"
 )
 
 // held is a store whose reads stop where they are observed, in the middle of
@@ -38,7 +38,7 @@ func newHeld(t *testing.T, name, dir string, reads int) *held {
 
 // send starts n sends of one byte, to sockets that take it, and returns where
 // each tells how it ended. There is room for some more.
-func (h *held) send(t *testing.T, d fixture.Dataset, n, more int) chan error {
+func (h *held) send(t *testing.T, d testset.Dataset, n, more int) chan error {
 	t.Helper()
 	ended := make(chan error, n+more)
 	for range n {
@@ -65,13 +65,13 @@ var readsInSend = map[string]int64{store.UnsealedName: 1, store.FlatName: 2}
 func TestTransfersTakeTurns(t *testing.T) {
 	const transfers = 64
 	processors := int64(runtime.GOMAXPROCS(0))
-	d := fixture.NewDataset(t, 1000)
+	d := testset.Import(t, t.TempDir(), 1000)
 	for _, name := range names {
 		h := newHeld(t, name, d.Dir, transfers)
 		ended := h.send(t, d, transfers, 0)
 		for done := int64(0); done < transfers*readsInSend[name]; done++ {
 			// Those that were let go on, and one of each turn that is taken now.
-			fixture.Eventually(t, "a read in every turn", func() bool {
+			eventually(t, "a read in every turn", func() bool {
 				return h.reads.Load() >= min(done+processors, transfers*readsInSend[name]-processors)
 			})
 			if n := h.reads.Load(); n > done+processors {
@@ -91,11 +91,11 @@ func TestTransfersTakeTurns(t *testing.T) {
 // every turn taken, and every read that may wait for the disk, they still come.
 func TestFirstBytesWaitForNoTransfer(t *testing.T) {
 	processors := runtime.GOMAXPROCS(0)
-	d := fixture.NewDataset(t, 1000)
+	d := testset.Import(t, t.TempDir(), 1000)
 	for _, name := range names {
 		h := newHeld(t, name, d.Dir, processors)
 		ended := h.send(t, d, processors, 1)
-		fixture.Eventually(t, "all turns taken", func() bool { return h.reads.Load() == int64(processors) })
+		eventually(t, "all turns taken", func() bool { return h.reads.Load() == int64(processors) })
 		o, err := h.Open(d.Manifest.Pieces[0])
 		if err != nil {
 			t.Fatal(err)
@@ -105,7 +105,7 @@ func TestFirstBytesWaitForNoTransfer(t *testing.T) {
 			_, err := o.ReadAt(make([]byte, 512), 0)
 			ended <- err
 		}()
-		fixture.Eventually(t, name+": first bytes read while transfers hold all turns", func() bool {
+		eventually(t, name+": first bytes read while transfers hold all turns", func() bool {
 			return h.reads.Load() == int64(processors)+1
 		})
 		close(h.let)
@@ -119,7 +119,7 @@ func TestFirstBytesWaitForNoTransfer(t *testing.T) {
 
 // What is not in the page cache is read all the same, and arrives right.
 func TestSendFromDisk(t *testing.T) {
-	d := fixture.NewDataset(t, 127*100, 2_000_000)
+	d := testset.Import(t, t.TempDir(), 127*100, 2_000_000)
 	p := d.Manifest.Pieces[1]
 	want := d.Bytes(p)
 	for _, name := range names {
@@ -166,5 +166,15 @@ func evict(t *testing.T, path string) {
 		t.Skipf("SKIPPED: %s stays in the page cache (its file system is in memory?): nothing to read from disk here", path)
 	} else if err != unix.EAGAIN {
 		t.Logf("this file system has no reads that do not wait: %v", err)
+	}
+}
+
+// eventually waits until a condition holds.
+func eventually(tb testing.TB, what string, holds func() bool) {
+	tb.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			tb.Fatalf("still not: %s", what)
+		}
 	}
 }

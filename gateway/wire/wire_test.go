@@ -10,9 +10,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"piecebench/gateway/internal/fixture"
 	"piecebench/gateway/store"
 	"piecebench/gateway/wire"
+	"piecebench/internal/testset"
 )
 
 func listen(t *testing.T, maxConns int) *wire.Listener {
@@ -70,7 +70,7 @@ func TestConnectionLimit(t *testing.T) {
 // A section arrives whole and in order while its reader is slower than its
 // writer, and counts what it sends.
 func TestSectionOverTCP(t *testing.T) {
-	d := fixture.NewDataset(t, 3<<20)
+	d := testset.Import(t, t.TempDir(), 3<<20)
 	p := d.Manifest.Pieces[0]
 	want := d.Bytes(p)
 	for _, name := range []string{store.UnsealedName, store.FlatName} {
@@ -143,7 +143,7 @@ func TestSectionTellsStoreErrors(t *testing.T) {
 }
 
 func TestPeerThatResets(t *testing.T) {
-	d := fixture.NewDataset(t, 3<<20)
+	d := testset.Import(t, t.TempDir(), 3<<20)
 	s := store.NewUnsealed(store.Config{Dir: d.Dir, Reads: 1, Observe: func(time.Duration) {}})
 	object, err := s.Open(d.Manifest.Pieces[0])
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 
 	"piecebench/internal/program"
 	"piecebench/internal/testneeds"
-	"piecebench/k6/internal/testset"
+	"piecebench/internal/testset"
 	"piecebench/piece"
 	"piecebench/records"
 )

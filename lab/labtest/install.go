@@ -3,9 +3,7 @@
 package labtest
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,7 +11,7 @@ import (
 	"testing"
 
 	"piecebench/internal/program"
-	"piecebench/piece/dataset"
+	"piecebench/internal/testset"
 )
 
 // Install lays the named programs out like a checkout, bin/ with k6/scripts,
@@ -60,8 +58,6 @@ func checkout() string {
 func Dataset(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "data")
-	if _, err := dataset.Create(context.Background(), dir, dataset.Params{Pieces: 2, PieceSize: 8 << 20, Seed: 1}, io.Discard); err != nil {
-		t.Fatal(err)
-	}
+	testset.Write(t, dir, 2, 8<<20)
 	return dir
 }

@@ -18,7 +18,7 @@ import (
 
 	"piecebench/internal/contained"
 	"piecebench/internal/program"
-	"piecebench/k6/internal/testset"
+	"piecebench/internal/testset"
 	"piecebench/piece"
 	"piecebench/records"
 )

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"piecebench/k6/internal/testset"
+	"piecebench/internal/testset"
 	"piecebench/k6/x/retrieval/httpget"
 	"piecebench/piece"
 	"piecebench/piece/verify"
@@ -26,7 +26,10 @@ import (
 // datasets are of one piece each, which ends with zeros where it was imported.
 var datasets = map[string]func(t *testing.T, dir string) (string, *piece.Manifest){
 	"generated": func(t *testing.T, dir string) (string, *piece.Manifest) { return testset.Write(t, dir, 1, 16<<20) },
-	"imported":  func(t *testing.T, dir string) (string, *piece.Manifest) { return testset.Import(t, dir, 1, 15_000_001) },
+	"imported": func(t *testing.T, dir string) (string, *piece.Manifest) {
+		d := testset.Import(t, dir, 15_000_001)
+		return d.Path, d.Manifest
+	},
 }
 
 // serveAll serves body as every piece, with the right headers for it.
@@ -96,9 +99,9 @@ func TestEveryByteOfAnImportedPieceIsVerified(t *testing.T) {
 }
 
 func TestRangesThatCannotBeVerifiedEndTheTestAtItsStart(t *testing.T) {
-	manifest, _ := testset.Import(t, t.TempDir(), 1, 100_000)
+	d := testset.Import(t, t.TempDir(), 100_000)
 	c := newCell(t, nil)
-	c.does.Manifest, c.does.Length = manifest, 4<<10
+	c.does.Manifest, c.does.Length = d.Path, 4<<10
 	if err := c.command(t).Run(); err == nil || !strings.Contains(c.stderr.String(), "in blocks of 16KiB") {
 		t.Errorf("%v\n%s", err, c.stderr.String())
 	}

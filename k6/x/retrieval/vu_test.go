@@ -16,7 +16,7 @@ import (
 	"go.k6.io/k6/metrics"
 	"gopkg.in/guregu/null.v3"
 
-	"piecebench/k6/internal/testset"
+	"piecebench/internal/testset"
 	"piecebench/records"
 )
 
