@@ -69,8 +69,11 @@ The exit code is 1 if a target does not serve --at-least clients.`, capacity.Mos
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		profile := cmd.Flags().Lookup("profile").Value.String()
 		for variable, value := range map[string]string{sloVariable: file, atLeastVariable: atLeast, profileVariable: profile} {
-			if value != "" {
-				os.Setenv(variable, value)
+			if value == "" {
+				continue
+			}
+			if err := os.Setenv(variable, value); err != nil {
+				return err
 			}
 		}
 		limits, err := limitsFromEnvironment()
@@ -154,7 +157,7 @@ func limitsFromEnvironment() (*capacity.Limits, error) {
 		if err != nil {
 			return nil, err
 		}
-		os.Setenv(concurrencyVariable, strconv.Itoa(min(labClients(), max(1, most))))
+		return limits, os.Setenv(concurrencyVariable, strconv.Itoa(min(labClients(), max(1, most))))
 	}
 	return limits, nil
 }
