@@ -121,8 +121,8 @@ func (r *Request) checkContentRange(got string) error {
 	return fail(records.Range, "Content-Range does not match the request: %s", describeRange(got))
 }
 
-// describeRange says in which way a Content-Range can be wrong without its
-// numbers, which would make every message another one.
+// describeRange says in which way a Content-Range is wrong. It leaves out the numbers,
+// which would make every message different.
 func describeRange(got string) string {
 	switch {
 	case got == "":
@@ -133,8 +133,8 @@ func describeRange(got string) string {
 	return "other bytes, or an object of another size"
 }
 
-// receiveRaw receives a body that is not encoded past all buffers. length is
-// -1 where only the connection's end ends it.
+// receiveRaw receives a body that is not encoded, without any buffer in between. length
+// is -1 if only the end of the connection ends the body.
 func (x *exchange) receiveRaw(length int64) error {
 	left := x.req.Length
 	if n := min(int64(x.c.br.Buffered()), left); n > 0 {
@@ -179,8 +179,8 @@ func (x *exchange) batch(rest int64) error {
 	return x.arm(x.c.nc.SetReadDeadline)
 }
 
-// bodyBuffers are for bodies that must pass through TLS, whose records are of
-// at most 16 KiB, or chunk decoding. They are held while waiting.
+// bodyBuffers are for bodies that pass through TLS, whose records have at most 16 KiB, or
+// through the decoding of chunks. They are held while waiting.
 var bodyBuffers = sync.Pool{New: func() any { b := make([]byte, 16<<10); return &b }}
 
 // receive receives a body through its decoder. An open one may end anywhere.

@@ -46,8 +46,8 @@ func (c *conn) quiet() bool {
 	if !c.raw.quiet() {
 		return false
 	}
-	// TLS reads ahead: what is unasked may be with it already. The deadline has
-	// it read no further.
+	// TLS reads ahead, so unasked bytes may have been read already. The deadline keeps it
+	// from reading more.
 	c.nc.SetReadDeadline(past)
 	var b [1]byte
 	n, err := c.nc.Read(b[:])
@@ -124,8 +124,8 @@ func (x *exchange) phase(name string, ns *int64, step func(context.Context) erro
 	return fail(records.Connect, "%s: not done after %s", name, x.client.Stall)
 }
 
-// open connects to u's server. It returns when ctx is done, though the dialer of
-// k6 is not to be stopped while it looks up a name.
+// open connects to u's server. It returns when ctx is done, even while k6's dialer looks
+// up a name, which nothing can stop.
 func (c *Client) open(ctx context.Context, u *url.URL) (net.Conn, error) {
 	if _, err := netip.ParseAddr(u.Hostname()); err == nil {
 		return c.Dial(ctx, "tcp", hostPort(u))

@@ -20,8 +20,8 @@ const maxHead = 64 << 10
 // maxIdle is how many connections a client keeps: redirects may lead anywhere.
 const maxIdle = 16
 
-// batchPatience is how long bytes may lie in the socket because they are fewer
-// than a batch: live progress, and stalls, are known to within that.
+// batchPatience is how long bytes may stay in the socket because they are fewer than a
+// batch. Live progress and stalls are known to within this time.
 const batchPatience = 250 * time.Millisecond
 
 // past is a deadline that has passed: set on a connection, it wakes its reader.
@@ -80,8 +80,8 @@ func (x *exchange) run() error {
 	}
 }
 
-// nextHop forgets the answer that redirected: what the record says of a phase,
-// or of an answer, is the last hop's.
+// nextHop forgets the answer that redirected. The record describes the phases and the
+// answer of the last hop.
 func (x *exchange) nextHop() {
 	x.hop, x.firstByte = time.Now(), time.Time{}
 	r := &x.res
@@ -114,9 +114,9 @@ func (x *exchange) roundTrip(u *url.URL) (*http.Response, func(keep bool), error
 			return resp, release, nil
 		}
 		release(false)
-		// A server may close a kept connection, or say something unasked, at the
-		// moment it is used again. RFC 9112, 9.3.1 lets a client repeat the
-		// request then, and all do.
+		// A server may close a kept connection, or send something unasked, just when
+		// the connection is used again. RFC 9112, 9.3.1 lets a client repeat the request
+		// then, and all clients do.
 		if !c.used || !x.firstByte.IsZero() || !hungUp(err) && !errors.Is(err, errUnasked) {
 			return nil, nil, err
 		}
@@ -148,7 +148,7 @@ func (x *exchange) use(c *conn) {
 	x.res.Reused, x.res.TLS = c.used, c.version
 }
 
-// errUnasked is an answer that the server sent before it can have had the request.
+// errUnasked is an answer that the server sent before it could have the request.
 var errUnasked = &failure{outcome: records.Status, text: "bytes that came before the server had the request"}
 
 // send writes the request and reads the response head.
@@ -163,8 +163,8 @@ func (x *exchange) send(u *url.URL) (*http.Response, error) {
 		x.before = c.raw.total
 	}
 	head := x.head(u)
-	// TTFB counts from before the write: after it, whoever waits for a CPU would
-	// look at the clock when the answer is already here.
+	// TTFB counts from before the write. After it, a goroutine that has to wait for a
+	// CPU would read the clock when the answer is already there.
 	begin := time.Now()
 	_, err := c.nc.Write(head)
 	x.res.Sending = time.Since(begin)
@@ -258,9 +258,8 @@ func (x *exchange) readHead(p []byte) (n int, err error) {
 	return n, err
 }
 
-// expired looks at an error of the connection. When only an old deadline has
-// passed it sets the next and returns nil: deadlines are not moved with every
-// byte, but when they strike.
+// expired judges an error of the connection. If only an old deadline has passed, it sets
+// the next one and returns nil: a deadline is moved when it passes, and not with every byte.
 func (x *exchange) expired(err error) error {
 	if !isTimeout(err) {
 		return err

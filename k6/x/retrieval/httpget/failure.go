@@ -46,8 +46,8 @@ func classify(ctx context.Context, err error) (records.Outcome, string) {
 	return records.Reset, reason(err)
 }
 
-// reason is the text of err without addresses: with the client's port in it
-// every failure would have a text of its own.
+// reason is the text of err without addresses. With the client's port in it, every
+// failure would have a different text.
 func reason(err error) string {
 	if op := (*net.OpError)(nil); errors.As(err, &op) {
 		return op.Err.Error()

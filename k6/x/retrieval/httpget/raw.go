@@ -25,7 +25,7 @@ type rawConn struct {
 	buf   []byte // nil drops the bytes
 	n     int
 	err   error
-	asked bool // whether the batch is complete
+	asked bool // the batch is known to be complete
 
 	batches
 }
@@ -34,10 +34,10 @@ type rawConn struct {
 // buffer holds.
 const maxDrop = 1 << 30
 
-// copyBuffers are large, since a copy costs 0.31 CPU-seconds per GB with 8 KB
-// and 0.25 with 256 KiB, and few, since none is held while waiting for bytes.
-// They are few by force: a goroutine that comes back from the read finds its
-// processor taken, and with 1000 clients 180 of them queued with a buffer each.
+// copyBuffers are large: a copy costs 0.31 CPU-seconds per GB with 8 KB, and 0.25 with
+// 256 KiB. Few are needed, since none is held while waiting for bytes. Their number is
+// limited, because a goroutine that returns from a read may find its processor taken:
+// with 1000 clients, 180 goroutines queued with a buffer each.
 var copyBuffers = func() chan []byte {
 	free := make(chan []byte, 4*runtime.GOMAXPROCS(0))
 	for range cap(free) {
@@ -95,8 +95,8 @@ func (r *rawConn) copy(max int64, use func([]byte) error) (int, error) {
 	return n, err
 }
 
-// read waits for bytes and receives them. Beside the error of a deadline, and
-// of no other, there may be some.
+// read waits for bytes and receives them. It may return bytes together with the error of
+// a deadline, but with no other error.
 func (r *rawConn) read(step func(uintptr) bool, max int64) (int, error) {
 	r.max = int(min(max, maxDrop))
 	r.n, r.err, r.asked = 0, nil, r.full
@@ -145,8 +145,8 @@ func (r *rawConn) tryRecv(fd uintptr) bool {
 	return true
 }
 
-// mustWait reports, once a read, whether fewer bytes are there than make a
-// batch. A recv would not wait for them: it takes what there is.
+// mustWait reports, once per read, whether fewer bytes are there than a batch has. A recv
+// would not wait for the rest: it takes what is there.
 func (r *rawConn) mustWait(fd uintptr) bool {
 	if r.asked {
 		return false
@@ -156,7 +156,7 @@ func (r *rawConn) mustWait(fd uintptr) bool {
 	return r.lowat > 1 && !r.readable(fd)
 }
 
-// endBatches lets single bytes wake the reader again: those of the next head.
+// endBatches lets single bytes wake the reader again, such as those of the next head.
 func (r *rawConn) endBatches() {
 	r.rest = 0
 	if r.lowat > 1 {
@@ -164,8 +164,8 @@ func (r *rawConn) endBatches() {
 	}
 }
 
-// unacknowledged reports whether the other end still has to acknowledge bytes.
-// What it sends once it has them acknowledges them.
+// unacknowledged reports whether the other end has not yet acknowledged some bytes. What
+// it sends after it has received them acknowledges them.
 func (r *rawConn) unacknowledged() bool {
 	var n int
 	err := r.sock.Control(func(fd uintptr) { n, _ = unix.IoctlGetInt(int(fd), unix.SIOCOUTQ) })
