@@ -50,7 +50,7 @@ func TestContainersAreThisLab(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		for _, text := range []string{"\n  " + r.Name + ":\n    extends: {file: ../compose.yml, service: server}\n", fmt.Sprintf("http://127.0.0.1:%d/", r.Port)} {
+		for _, text := range []string{"\n  " + r.Name + ":\n", "  extends: {file: ../compose.yml, service: server}\n", fmt.Sprintf("http://127.0.0.1:%d/", r.Port)} {
 			if !strings.Contains(string(service), text) {
 				t.Errorf("servers/%s/compose.yml has no %q", r.Name, text)
 			}

@@ -103,7 +103,7 @@ func TestBadValuesAreRefusedInOneLineThatNamesTheVariable(t *testing.T) {
 		{"MODES", "1MB", "MiB"},
 		{"MODES", "0MiB", "MiB"},
 		{"MODES", "1GiB", "larger than a piece"},
-		{"TARGETS", "mine", "caddy, gateway, raw, seaweedfs"},
+		{"TARGETS", "mine", "caddy, gateway, glusterfs, raw, seaweedfs"},
 		{"TARGETS", "mine=http://127.0.0.1/", "{piece}"},
 		{"TARGETS", "mine=ftp://host/{piece}", "http://"},
 		{"TARGETS", "<script>=http://host/{piece}", "letters"},
