@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -220,6 +221,9 @@ func (l *testLab) networkState() string {
 	l.inNamespace(l.servers, func() {
 		root := "/proc/sys/net/ipv4"
 		err := filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil // a device that goes meanwhile
+			}
 			if err != nil || entry.IsDir() {
 				return err
 			}
