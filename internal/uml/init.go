@@ -2,6 +2,7 @@ package uml
 
 import (
 	"bufio"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -35,15 +36,14 @@ func Main(m *testing.M, modules ...string) {
 	if err := prepare(modules); err != nil {
 		fmt.Println("UML:", err)
 	} else {
-		flag.Parse()
-		flag.Set("test.run", os.Getenv(tests))
-		flag.Set("test.v", "true")
 		code = m.Run()
 	}
 	if code == 0 {
 		fmt.Println(passed)
 	}
-	unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF)
+	if err := unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF); err != nil {
+		fmt.Println("UML:", err)
+	}
 }
 
 func prepare(modules []string) error {
@@ -52,8 +52,8 @@ func prepare(modules []string) error {
 			return fmt.Errorf("mount %s: %w", m.at, err)
 		}
 	}
-	os.Setenv("TMPDIR", "/run")
-	if err := loadModules(modules); err != nil {
+	flag.Parse()
+	if err := errors.Join(flag.Set("test.run", os.Getenv(tests)), flag.Set("test.v", "true"), os.Setenv("TMPDIR", "/run"), loadModules(modules)); err != nil {
 		return err
 	}
 	return exec.Command("ip", "link", "set", "lo", "up").Run()

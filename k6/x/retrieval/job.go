@@ -194,8 +194,10 @@ func (c *client) reason(err error) string {
 	var interrupted *sobek.InterruptedError
 	switch {
 	case errors.As(err, &thrown):
-		text := "the script threw an error that cannot be shown"
-		c.vu.Runtime().Try(func() { text = thrown.Value().String() }) // which may throw, too
+		var text string
+		if c.vu.Runtime().Try(func() { text = thrown.Value().String() }) != nil { // which may throw, too
+			return "the script threw an error that cannot be shown"
+		}
 		return text
 	case errors.As(err, &interrupted):
 		return fmt.Sprint(interrupted.Value())
