@@ -104,6 +104,26 @@ func TestThePageOfJobsHasTheirChartsAndCurves(t *testing.T) {
 	}
 }
 
+// Such as batches of 10 and 1000 blocks: what larger ones save is one line.
+func TestModesThatAreNumbersAreOneChart(t *testing.T) {
+	needLibrary(t)
+	html := func(modes ...string) string {
+		var cells []result.Cell
+		for i, mode := range modes {
+			cells = append(cells, withJobs(cell("raw", mode, 10, 400), float64(100*(i+1))))
+		}
+		text, err := page.Run(t.TempDir(), runOf(cells...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ours(t, string(text))
+	}
+	wants(t, html("1000", "10"), "Quantiles of job time against the modes, 1gbit/40ms", `"across":true`)
+	if strings.Contains(html("10", "files"), "against the modes") {
+		t.Error("a mode that is no number is on an axis of numbers")
+	}
+}
+
 func TestAReportWithoutJobsSaysNothingOfThem(t *testing.T) {
 	run := loaded(t, "testdata/sweep")
 	html, err := page.Run(t.TempDir(), run)

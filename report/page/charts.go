@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"piecebench/bench/compare"
@@ -25,6 +26,8 @@ type chart struct {
 	Heads []string `json:"heads,omitempty"`
 	// Log lets the reader make the value axis logarithmic.
 	Log bool `json:"log,omitempty"`
+	// Across is set where lines are against the modes, not against concurrency.
+	Across bool `json:"across,omitempty"`
 }
 
 // lineHeight is the height of line charts.
@@ -61,7 +64,7 @@ func curvesOf(v *report.View, kinds ...curve) (curves []curve) {
 }
 
 func (c *curve) add(x xAxis, f *report.Figures, y float64, text string) {
-	c.points = append(c.points, point{Value: x.at(f.Row.Concurrency, y), Text: text, Row: f.Row.Index})
+	c.points = append(c.points, point{Value: x.at(f.Row, y), Text: text, Row: f.Row.Index})
 }
 
 // boundSymbol points up and is open: the true value is above. ECharts would fill its own open
@@ -102,7 +105,7 @@ func goodputChart(v *report.View, l *report.Link, rows []*report.Row) chart {
 		}
 		if low, high, ok := goodputInterval(f); ok {
 			text += fmt.Sprintf(" (%s to %s)", readable.Megabits(low), readable.Megabits(high))
-			at := x.at(f.Row.Concurrency, low/scale)
+			at := x.at(f.Row, low/scale)
 			whiskers[f.Index] = append(whiskers[f.Index], option{"value": [3]any{at[0], at[1], high / scale}})
 		}
 		curves[f.Index].add(x, f, f.Goodput/scale, text)
@@ -123,10 +126,15 @@ func goodputChart(v *report.View, l *report.Link, rows []*report.Row) chart {
 	return c
 }
 
-// lines is a chart of lines against concurrency.
+// lines is a chart of lines against concurrency, or against the modes.
 func lines(rows []*report.Row, what string, x xAxis, yAxis option, series []option) chart {
-	return chart{Title: rows[0].Mode, Alt: alt(what+" against concurrency", rows), Height: lineHeight,
-		Option: option{"xAxis": x.axis, "yAxis": yAxis, "series": series}}
+	c := chart{Title: rows[0].Mode, Alt: alt(what+" against concurrency", rows), Height: lineHeight,
+		Option: option{"xAxis": x.axis, "yAxis": yAxis, "series": series}, Across: x.across}
+	if x.across {
+		c.Title = readable.Count(rows[0].Concurrency, "client")
+		c.Alt = fmt.Sprintf("%s against the modes, %s; the table below has the figures", what, result.LinkName(rows[0].Link))
+	}
+	return c
 }
 
 // scaleEnd is the least end of a linear axis, with a tick at it, that shows v.
@@ -235,45 +243,83 @@ func seriesOf(curves []curve) (all []option) {
 	return all
 }
 
-// xAxis is the axis of concurrency: logarithmic, with a tick at each measured value. One value
-// alone is a category.
+// xAxis is the axis of concurrency or, across modes that are numbers, of these: logarithmic,
+// with a tick at each measured value. One value alone is a category.
 type xAxis struct {
 	axis   option
 	values []int
+	across bool
 }
 
 func newXAxis(rows []*report.Row) xAxis {
-	var values []int
+	x := xAxis{across: rows[0].Mode != rows[len(rows)-1].Mode}
 	for _, r := range rows {
-		if !slices.Contains(values, r.Concurrency) {
-			values = append(values, r.Concurrency)
+		if v := x.of(r); !slices.Contains(x.values, v) {
+			x.values = append(x.values, v)
 		}
 	}
-	slices.Sort(values)
-	x := xAxis{values: values}
-	if len(values) == 1 {
-		x.axis = option{"type": "category", "data": []string{fmt.Sprint(values[0])}}
+	slices.Sort(x.values)
+	if len(x.values) == 1 {
+		x.axis = option{"type": "category", "data": []string{fmt.Sprint(x.values[0])}}
 	} else {
-		x.axis = option{"type": "log", "min": values[0], "max": values[len(values)-1],
-			"axisTick":  option{"customValues": values},
-			"axisLabel": option{"customValues": values, "hideOverlap": true}}
+		x.axis = option{"type": "log", "min": x.values[0], "max": x.values[len(x.values)-1],
+			"axisTick":  option{"customValues": x.values},
+			"axisLabel": option{"customValues": x.values, "hideOverlap": true}}
 	}
 	x.axis["name"] = "clients"
+	if x.across {
+		x.axis["name"] = "mode"
+	}
 	return x
 }
 
-func (x xAxis) at(concurrency int, y float64) [2]any {
-	if len(x.values) == 1 {
-		return [2]any{fmt.Sprint(concurrency), y}
+// of is where a row is on the axis.
+func (x xAxis) of(r *report.Row) int {
+	if x.across {
+		n, _ := modeNumber(r)
+		return n
 	}
-	return [2]any{concurrency, y}
+	return r.Concurrency
+}
+
+func (x xAxis) at(r *report.Row, y float64) [2]any { return x.point(x.of(r), y) }
+
+func (x xAxis) point(value int, y float64) [2]any {
+	if len(x.values) == 1 {
+		return [2]any{fmt.Sprint(value), y}
+	}
+	return [2]any{value, y}
+}
+
+// modeNumber is a mode that is a number, such as the blocks of a batch.
+func modeNumber(r *report.Row) (int, bool) {
+	n, err := strconv.Atoi(r.Mode)
+	return n, err == nil && n > 0
+}
+
+// lineGroups are the rows of each chart of lines: those of a mode. Where all modes are numbers
+// and have one concurrency, a chart shows all of them.
+func lineGroups(l *report.Link) [][]*report.Row {
+	modes := l.Modes()
+	for _, rows := range modes {
+		if _, isNumber := modeNumber(rows[0]); !isNumber || len(rows) > 1 || rows[0].Concurrency != l.Rows[0].Concurrency {
+			return modes
+		}
+	}
+	rows := slices.Concat(modes...)
+	slices.SortFunc(rows, func(a, b *report.Row) int {
+		x, _ := modeNumber(a)
+		y, _ := modeNumber(b)
+		return x - y
+	})
+	return [][]*report.Row{rows}
 }
 
 // level is a horizontal line over the whole axis.
 func (x xAxis) level(name string, y float64, text string) option {
 	var points []option
 	for _, v := range x.values {
-		points = append(points, option{"value": x.at(v, y), "text": text})
+		points = append(points, option{"value": x.point(v, y), "text": text})
 	}
 	s := option{"type": "line", "name": name, "id": name, "data": points, "symbol": "none", "z": 1,
 		"color": levelColour, "lineStyle": option{"type": "dotted", "width": 2, "color": levelColour}}

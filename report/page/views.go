@@ -86,12 +86,16 @@ func newLink(v *report.View, l *report.Link, views []view, all *[]chart) link {
 		*all = append(*all, c)
 		return c.Index
 	}
-	for _, rows := range l.Modes() {
+	for _, rows := range lineGroups(l) {
 		h.Goodput = append(h.Goodput, add(goodputChart(v, l, rows)))
 	}
 	for _, view := range views {
 		var charts []int
-		for _, rows := range l.Modes() {
+		groups := lineGroups(l)
+		if view.Legend != nil { // stacked bars
+			groups = l.Modes()
+		}
+		for _, rows := range groups {
 			if c := view.chart(v, rows); !c.empty() {
 				charts = append(charts, add(c))
 			}

@@ -54,13 +54,14 @@ const stored = (place) => {
 };
 const drawStored = (place) => {
 	if (drawn.has(place)) return;
-	const { heads } = charts[place.dataset.chart];
+	const { heads, across } = charts[place.dataset.chart];
 	let pointed;
 	const formatter = (params) => {
 		const shown = params.filter((p) => p.data?.text);
 		if (shown.length === 0) return "";
 		pointed = shown.find((p) => p.data.row !== undefined)?.data.row;
-		return tip(heads?.[shown[0].dataIndex] ?? clients(shown[0].value[0]), shown.map((p) => [p.color, p.seriesName, p.data.text]));
+		const at = shown[0].value[0];
+		return tip(heads?.[shown[0].dataIndex] ?? (across ? `mode ${at}` : clients(at)), shown.map((p) => [p.color, p.seriesName, p.data.text]));
 	};
 	const chart = draw(place, stored(place), formatter, () => pointed !== undefined && explorer.choose(pointed));
 	chart.on("globalout", () => { pointed = undefined; });
