@@ -39,7 +39,10 @@ await() {
     done
 }
 
+# The files of bricks that ended name processes that may be others by now: glusterd would
+# take these for the bricks, and start none.
 start_glusterd() {
+    rm -f "$run"/gluster/vols/dataset/*.pid
     sed "s|^ *type mgmt/glusterd|&\n    option glusterd-sockfile $run/glusterd.socket|" /etc/glusterfs/glusterd.vol >"$run/glusterd.vol"
     glusterd --no-daemon --volfile="$run/glusterd.vol" --log-file="$run/log/glusterd.log" --pid-file="$run/glusterd.pid" &
     started=$!
