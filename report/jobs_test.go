@@ -124,6 +124,15 @@ func TestModesThatAreNumbersAreOneChart(t *testing.T) {
 	}
 }
 
+func TestALinkThatWasMeasuredAndHasNoCellsHasAPage(t *testing.T) {
+	needLibrary(t)
+	run := runOf()
+	run.Calibrations = []result.Calibration{{Link: "1gbit/40ms", CeilingBits: 956e6}}
+	if _, err := page.Run(t.TempDir(), run); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestAReportWithoutJobsSaysNothingOfThem(t *testing.T) {
 	run := loaded(t, "testdata/sweep")
 	html, err := page.Run(t.TempDir(), run)

@@ -301,6 +301,9 @@ func modeNumber(r *report.Row) (int, bool) {
 // and have one concurrency, a chart shows all of them.
 func lineGroups(l *report.Link) [][]*report.Row {
 	modes := l.Modes()
+	if len(modes) < 2 {
+		return modes
+	}
 	for _, rows := range modes {
 		if _, isNumber := modeNumber(rows[0]); !isNumber || len(rows) > 1 || rows[0].Concurrency != l.Rows[0].Concurrency {
 			return modes
