@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"piecebench/internal/headerfile"
+	"piecebench/internal/parse"
 	"piecebench/internal/plain"
 )
 
@@ -66,6 +67,6 @@ func parseInsecure(text string) (bool, error) {
 	if text == "" {
 		return false, nil
 	}
-	_, err := oneOf("yes")(text)
+	_, err := parse.OneOf("yes")(text)
 	return err == nil, err
 }

@@ -9,6 +9,7 @@ import (
 
 	"piecebench/bench/cost"
 	"piecebench/bench/workload"
+	"piecebench/internal/parse"
 	"piecebench/netem/link"
 	"piecebench/piece/bytesize"
 	"piecebench/piece/dataset"
@@ -37,14 +38,14 @@ var variables = slices.Concat(workloadVariables(), []variable{
 	{"WARMUP", "2s", "what runs before the window", value(func(s *Settings) *time.Duration { return &s.Warmup }, durationFrom(0, time.Hour))},
 	{"REQUESTS", untilWindowEnds, "requests of a client: window (as many as fit into it), or a number: the window ends with the last",
 		value(func(s *Settings) *int { return &s.Requests }, parseRequests)},
-	{"REPEAT", "1", "repetitions, target order alternating A B B A", value(func(s *Settings) *int { return &s.Repeat }, countTo(1000))},
+	{"REPEAT", "1", "repetitions, target order alternating A B B A", value(func(s *Settings) *int { return &s.Repeat }, parse.Count(1000))},
 	{"VERIFY", "0.05", "share of requests whose bytes are checked, 0 to 1", value(func(s *Settings) *float64 { return &s.Verify }, parseShare)},
-	{"CONNECTIONS", "reuse", "reuse or fresh connection per request", value(func(s *Settings) *string { return &s.Connections }, oneOf("reuse", "fresh"))},
-	{"CACHE", "warm", "warm or cold page cache before each cell", value(func(s *Settings) *string { return &s.Cache }, oneOf("warm", "cold"))},
+	{"CONNECTIONS", "reuse", "reuse or fresh connection per request", value(func(s *Settings) *string { return &s.Connections }, parse.OneOf("reuse", "fresh"))},
+	{"CACHE", "warm", "warm or cold page cache before each cell", value(func(s *Settings) *string { return &s.Cache }, parse.OneOf("warm", "cold"))},
 	{profileVariable, "", "a named set of the above: " + strings.Join(profileNames(), ", "), func(*Settings, string) error { return nil }},
 	{"RUNTIME", "auto", "compose (containers), native (network namespaces), or auto: what this machine can run",
-		value(func(s *Settings) *string { return &s.Runtime }, oneOf("auto", "compose", "native"))},
-	{"PIECES", strconv.Itoa(dataset.Default.Pieces), "pieces in the dataset", value(func(s *Settings) *int { return &s.Dataset.Pieces }, countTo(dataset.MaxPieces))},
+		value(func(s *Settings) *string { return &s.Runtime }, parse.OneOf("auto", "compose", "native"))},
+	{"PIECES", strconv.Itoa(dataset.Default.Pieces), "pieces in the dataset", value(func(s *Settings) *int { return &s.Dataset.Pieces }, parse.Count(dataset.MaxPieces))},
 	{"PIECE_SIZE", bytesize.String(dataset.Default.PieceSize), "padded size of each piece, a power of two",
 		value(func(s *Settings) *int64 { return &s.Dataset.PieceSize }, dataset.ParsePieceSize)},
 	{"SEED", strconv.FormatUint(dataset.Default.Seed, 10), "keys the dataset and every random choice", value(func(s *Settings) *uint64 { return &s.Dataset.Seed }, parseSeed)},
@@ -135,7 +136,7 @@ func parseConcurrency(text string, parseMode func(string) (workload.Mode, error)
 
 // parseSteps reads one list of clients.
 func parseSteps(text string) ([]int, error) {
-	steps, err := listOf(countTo(MaxConcurrency))(strings.TrimSuffix(text, ","))
+	steps, err := listOf(parse.Count(MaxConcurrency))(strings.TrimSuffix(text, ","))
 	if err == nil && !strings.Contains(text, ",") {
 		return decadesTo(steps[0]), nil
 	}
@@ -178,7 +179,7 @@ func parseRequests(text string) (int, error) {
 	if text == untilWindowEnds {
 		return 0, nil
 	}
-	n, err := countTo(maxRequests)(text)
+	n, err := parse.Count(maxRequests)(text)
 	if err != nil {
 		return 0, fmt.Errorf("want %s, or a whole number from 1 to %.0f", untilWindowEnds, maxRequests)
 	}
@@ -192,24 +193,5 @@ func durationFrom(least, most time.Duration) func(string) (time.Duration, error)
 			return 0, fmt.Errorf("want a duration from %s to %s, such as 10s", least, most)
 		}
 		return d, nil
-	}
-}
-
-func countTo(most int) func(string) (int, error) {
-	return func(text string) (int, error) {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > most {
-			return 0, fmt.Errorf("want a whole number from 1 to %d", most)
-		}
-		return n, nil
-	}
-}
-
-func oneOf(allowed ...string) func(string) (string, error) {
-	return func(text string) (string, error) {
-		if !slices.Contains(allowed, text) {
-			return "", fmt.Errorf("want one of: %s", strings.Join(allowed, ", "))
-		}
-		return text, nil
 	}
 }

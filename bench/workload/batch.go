@@ -3,6 +3,7 @@ package workload
 import (
 	"strconv"
 
+	"piecebench/internal/parse"
 	"piecebench/piece/bytesize"
 )
 
@@ -32,8 +33,8 @@ var batch = Workload{
 		{"BATCH_TIMEOUT", "5m", "the longest that a batch may take", seconds},
 		{"VALIDATE", "16.8ms", "CPU time to validate a block, beside comparing its bytes; the study's by default", milliseconds},
 		{"NOTIFY", "22.6ms", "CPU time to notify subscribers of a block; the study's by default", milliseconds},
-		{"PIPELINE", "no", "yes downloads the next batch while one is worked on", oneOf("no", "yes")},
-		{"SYNC", "no", "yes has every batch on the disk before the next", oneOf("no", "yes")},
+		{"PIPELINE", "no", "yes downloads the next batch while one is worked on", parse.OneOf("no", "yes")},
+		{"SYNC", "no", "yes has every batch on the disk before the next", parse.OneOf("no", "yes")},
 	},
 	Jobs: true,
 }

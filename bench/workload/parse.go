@@ -2,10 +2,10 @@ package workload
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
+
+	"piecebench/internal/parse"
 )
 
 // number returns a parameter that was parsed as a number.
@@ -24,11 +24,8 @@ func share(text string) (string, error) {
 
 func count(most int) func(string) (string, error) {
 	return func(text string) (string, error) {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > most {
-			return "", fmt.Errorf("want a whole number from 1 to %d", most)
-		}
-		return strconv.Itoa(n), nil
+		n, err := parse.Count(most)(text)
+		return strconv.Itoa(n), err
 	}
 }
 
@@ -41,13 +38,4 @@ func duration(text string, unit time.Duration) (string, error) {
 		return "", fmt.Errorf("want a duration up to 24h, such as 10ms")
 	}
 	return strconv.FormatFloat(float64(d)/float64(unit), 'g', -1, 64), nil
-}
-
-func oneOf(allowed ...string) func(string) (string, error) {
-	return func(text string) (string, error) {
-		if !slices.Contains(allowed, text) {
-			return "", fmt.Errorf("want one of: %s", strings.Join(allowed, ", "))
-		}
-		return text, nil
-	}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
@@ -60,4 +62,18 @@ func random(index uint64, size int64) []byte {
 	data := make([]byte, size)
 	rand.NewChaCha8([32]byte{byte(index)}).Read(data)
 	return data
+}
+
+// Serve serves the pieces of the dataset in dir under /piece/, wrapped by serve unless
+// that is nil, and returns the server's address.
+func Serve(tb testing.TB, dir string, serve func(files http.Handler) http.Handler) string {
+	tb.Helper()
+	files := http.StripPrefix("/piece/", http.FileServer(http.Dir(filepath.Join(dir, "flat"))))
+	if serve != nil {
+		files = serve(files)
+	}
+	srv := httptest.NewServer(files)
+	tb.Cleanup(srv.Close)
+	tb.Cleanup(srv.CloseClientConnections)
+	return srv.URL
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -44,19 +43,13 @@ func newCell(t *testing.T, serve func(files http.Handler) http.Handler) *cell {
 	t.Helper()
 	dir := t.TempDir()
 	path, m := testset.Write(t, dir, 3, padded)
-	files := http.StripPrefix("/piece/", http.FileServer(http.Dir(filepath.Join(dir, "flat"))))
-	if serve != nil {
-		files = serve(files)
-	}
-	srv := httptest.NewServer(files)
-	t.Cleanup(srv.Close)
-	t.Cleanup(srv.CloseClientConnections)
+	address := testset.Serve(t, dir, serve)
 	c := &cell{
 		dir: dir, manifest: m,
 		records: filepath.Join(dir, "cell.parquet"), progress: filepath.Join(dir, "cell.jsonl"), points: filepath.Join(dir, "points.json"),
 	}
 	c.does = records.Cell{
-		URL: srv.URL + "/piece/{piece}", Manifest: path, Length: 64 << 10, Clients: 5, Seed: 1, Stall: 30 * time.Second,
+		URL: address + "/piece/{piece}", Manifest: path, Length: 64 << 10, Clients: 5, Seed: 1, Stall: 30 * time.Second,
 		Warmup: 500 * time.Millisecond, Duration: time.Second, RecordsPath: c.records, Progress: c.progress, Verify: 1,
 		Tags: map[string]string{"run": "r1", "target": "raw", "link": "none", "mode": "64KiB", "concurrency": "5", "repetition": "2"},
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"testing"
 	"time"
@@ -53,16 +52,10 @@ func newBench(tb testing.TB, padded int64, serve func(http.Handler) http.Handler
 	tb.Helper()
 	dir := tb.TempDir()
 	manifest, _ := testset.Write(tb, dir, 3, padded)
-	files := http.StripPrefix("/piece/", http.FileServer(http.Dir(filepath.Join(dir, "flat"))))
-	if serve != nil {
-		files = serve(files)
-	}
-	srv := httptest.NewServer(files)
-	tb.Cleanup(srv.Close)
-	tb.Cleanup(srv.CloseClientConnections)
-	does.URL, does.Manifest = srv.URL+"/piece/{piece}", manifest
+	address := testset.Serve(tb, dir, serve)
+	does.URL, does.Manifest = address+"/piece/{piece}", manifest
 	if does.ObjectURL != "" {
-		does.ObjectURL = srv.URL + does.ObjectURL
+		does.ObjectURL = address + does.ObjectURL
 	}
 	does.RecordsPath, does.JobsPath = filepath.Join(dir, "requests.parquet"), filepath.Join(dir, "jobs.parquet")
 
